@@ -5,7 +5,7 @@
 # timeout: 240
 #
 # softmr, the tool: what status and doctor report of real links, and of problems; links that it makes, refuses, lists
-# and removes; persistent links without systemd; names that do not change
+# and removes; names that do not change
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -48,8 +48,7 @@ check "the text names the link" grep -q "^link  *$A on $DUMMY, ACTIVE, MTU 1024"
 check "the module is loaded" is "$(json module/loaded softmr status --json)" true
 check "the provider fits" is "$(json provider/fits softmr status --json)" true
 check "list" list_is "$A" netdev "$DUMMY"
-check "the keys of the list" is "$(json_keys softmr link list --json)" "mtu name netdev persistent present state"
-check "the link is not persistent" list_is "$A" persistent false
+check "the keys of the list" is "$(json_keys softmr link list --json)" "mtu name netdev state"
 check "rdma sees the same link" grep -q "^link $A/1 .* netdev $DUMMY" <(rdma link show)
 
 # -- doctor on a machine without problems
@@ -229,39 +228,4 @@ check "the link gets its name again" softmr link udev-name "${id#*=}" "$B"
 check "the link has that name" link_is "$B" netdev "$odd"
 check "giving the name again is no error" softmr link udev-name "${id#*=}" "$B"
 check "delete the link that was renamed" softmr link del "$B"
-
-# -- persistent links, without systemd
-
-check "add a persistent link" softmr link add "$A" netdev "$DUMMY" --persistent
-on_exit softmr link del "$A" --persistent
-check "the persistent link is present" list_is "$A" present true
-check "the persistent link is listed as persistent" list_is "$A" persistent true
-check "the file of the link is where udev looks" grep -q "^name = $A$" "/etc/softmr/links.d/$DUMMY"
-check "doctor reports the persistent link" says persistent ok "1 link will be there" softmr
-check "add it once more" softmr link add "$A" netdev "$DUMMY" --persistent
-check "up-configured finds it there" softmr link up-configured "$DUMMY"
-check "down-configured" softmr link down-configured "/sys/devices/virtual/net/$DUMMY"
-check "down-configured removes the link" within 10 gone "$A"
-check "down-configured again is no error" softmr link down-configured "$DUMMY"
-check "the link is listed as absent" list_is "$A" present false
-check "doctor reports the absent link" says persistent warning "softmr link up-configured $DUMMY" softmr
-check "up-configured, by the path" softmr link up-configured "/sys/devices/virtual/net/$DUMMY"
-check "up-configured makes the link" list_is "$A" present true
-check "a persistent link for later" softmr link add "$B" netdev "$(node_name la)" -p
-on_exit softmr link del "$B" --persistent
-check "up-configured --all does without its netdev" softmr link up-configured --all
-dummy "$(node_name la)" 4
-check "up-configured --all when the netdev is there" softmr link up-configured --all
-check "up-configured --all makes the link" list_is "$B" present true
-ip link set "$(node_name la)" down
-ip link del "$(node_name la)"
-check "the link goes with its netdev" within 10 gone "$B"
-check "down-configured without the netdev prints nothing" is "$(softmr link down-configured "$(node_name la)" 2>&1)" ""
-check "to delete a link that comes back says so" grep -q "$DUMMY gets link $A again.*softmr link del $A --persistent" \
-	<(softmr link del "$A")
-check "... and it does" softmr link up-configured "$DUMMY"
-check "delete the persistent link" softmr link del "$B" --persistent
-check "delete the other persistent link" softmr link del "$A" --persistent
-check "no file of a deleted link is left" not test -e /etc/softmr
-check_error "a link cannot be deleted twice" "there is no link $A" softmr link del "$A" --persistent
 finish

@@ -3,8 +3,8 @@
 # nodes: 1
 # timeout: 240
 #
-# softmr show and softmr top: what QPs, regions and completion queues do and have done, in numbers that agree with a
-# program's own; output on a terminal; what a QP waits for, and why it is in error. The same for rdma resource show -dd
+# softmr top: what QPs, regions and completion queues do and have done, in numbers that agree with a program's own; output
+# on a terminal; what a QP waits for, and why it is in error. The same for rdma resource show -dd
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
@@ -24,15 +24,15 @@ pick() {
 	shift
 	"$@" | python3 -c '
 import json, sys
-d = json.loads(sys.stdin.read().strip().splitlines()[-1]) if "--once" in sys.argv[2:] else json.load(sys.stdin)
+d = json.load(sys.stdin)
 def qp(state): return next(q for q in d["qp"] if q["command"].startswith("ib_write") and q["state"] == state)
 def mr(command): return [m for m in d["mr"] if m["command"].startswith(command)]
-print(eval(sys.argv[1]))' "$expression" "$@"
+print(eval(sys.argv[1]))' "$expression"
 }
 true_of() { is "$(pick "$@")" True; }
 
 # of a sender, and of its peer
-sending() { [ "$(pick 'len([q for q in d["qp"] if q["command"].startswith("ib_write")])' softmr show --json)" = 2 ]; }
+sending() { [ "$(pick 'len([q for q in d["qp"] if q["command"].startswith("ib_write")])' softmr top --once --json)" = 2 ]; }
 start_traffic() { traffic server client "$@" && within 20 sending; }
 stop_traffic() {
 	stop client "$CLIENT"
@@ -85,29 +85,27 @@ screen() {
 
 topology_host Y || { not_ok "link"; finish; }
 DEV=${SIDE_DEV[server]}
-check "without QPs of programs" is "$(pick 'len([q for q in d["qp"] if q["pid"]])' softmr show --json)" 0
+check "without QPs of programs" is "$(pick 'len([q for q in d["qp"] if q["pid"]])' softmr top --once --json)" 0
 
 check "traffic" start_traffic ib_write_bw -s 4096 -D 600
-check "show: the two QPs know each other" true_of 'qp("RTS")["peer_qp"] == qp("RTR")["qp"] and qp("RTR")["peer_qp"] == qp("RTS")["qp"]' softmr show --json
-check "show: whose they are" is "$(pick 'qp("RTS")["command"]' softmr show --json)" ib_write_bw
+check "the two QPs know each other" true_of 'qp("RTS")["peer_qp"] == qp("RTR")["qp"] and qp("RTR")["peer_qp"] == qp("RTS")["qp"]' softmr top --once --json
+check "whose they are" is "$(pick 'qp("RTS")["command"]' softmr top --once --json)" ib_write_bw
 check "a message has 4096 bytes, at both ends" true_of \
-	'qp("RTS")["sent"] > 0 and all(q[k + "_bytes"] == 4096 * q[k] for q, k in ((qp("RTS"), "sent"), (qp("RTR"), "served")))' softmr show --json
+	'qp("RTS")["sent"] > 0 and all(q[k + "_bytes"] == 4096 * q[k] for q, k in ((qp("RTS"), "sent"), (qp("RTR"), "served")))' softmr top --once --json
 check "the same in rdma resource" grep -qE 'drv_sent [1-9][0-9]* .*drv_sent_bytes [1-9][0-9]*' <(rdma -dd resource show qp link "$DEV/1" | tr '\n' ' ')
 check "top --once: by the second" true_of 'qp("RTS")["per_second"]["sent"] > 0 and qp("RTR")["per_second"]["served"] > 0' softmr top --once --json
 check "as much leaves as arrives, but for what happens between two looks" true_of \
 	'abs(qp("RTS")["per_second"]["sent"] - qp("RTR")["per_second"]["served"]) <= 0.2 * qp("RTS")["per_second"]["sent"]' softmr top --once --json
 check "regions are pinned, present" true_of \
-	'len(mr("ib_write")) == 2 and all(m["memory"] == "pinned" and m["present_bytes"] == m["length"] and m["faults"] == 0 for m in mr("ib_write"))' softmr show --json
+	'len(mr("ib_write")) == 2 and all(m["memory"] == "pinned" and m["present_bytes"] == m["length"] and m["faults"] == 0 for m in mr("ib_write"))' softmr top --once --json
 check "what is copied is counted while top looks" true_of 'all(m["per_second"]["bytes"] > 0 for m in mr("ib_write"))' softmr top --once --json
-check "a user sees the QPs" true_of 'qp("RTS")["sent"] > 0' "${USER_NOBODY[@]}" softmr show --json
-check "and no PSNs" true_of '"sq_psn" not in qp("RTS")' "${USER_NOBODY[@]}" softmr show --json
-check "root does" true_of '"sq_psn" in qp("RTS")' softmr show --json
-check "--link of another" true_of 'not [q for q in d["qp"] if q["link"] != "'"$DEV"'"]' softmr show --json --link "$DEV"
-check_error "a link that is none" "there is no link 'never'" softmr show --link never
-check "--pid of one of them" is "$(pick 'len(d["qp"])' softmr show --json --pid "$(pick 'qp("RTS")["pid"]' softmr show --json)")" 1
-check "only regions" is "$(json_keys softmr show mr --json)" mr
-check "in words" grep -qE "^$DEV +0x[0-9a-f]+ +RC +RTS +0x[0-9a-f]+ .* ib_write_bw\[[0-9]+\]$" <(softmr show qp)
-check "and all of it" grep -qE "^   sq_pending:[0-9]+ .* window:[0-9]+" <(softmr show -d qp)
+check "a user sees the QPs" true_of 'qp("RTS")["sent"] > 0' "${USER_NOBODY[@]}" softmr top --once --json
+check "and no PSNs" true_of '"sq_psn" not in qp("RTS")' "${USER_NOBODY[@]}" softmr top --once --json
+check "root does" true_of '"sq_psn" in qp("RTS")' softmr top --once --json
+check "--link of another" true_of 'not [q for q in d["qp"] if q["link"] != "'"$DEV"'"]' softmr top --once --json --link "$DEV"
+check_error "a link that is none" "there is no link 'never'" softmr top --once --link never
+check "--pid of one of them" is "$(pick 'len(d["qp"])' softmr top --once --json --pid "$(pick 'qp("RTS")["pid"]' softmr top --once --json)")" 1
+check "in words" grep -qE "^$DEV +0x[0-9a-f]+ +RC +RTS +0x[0-9a-f]+ .* ib_write_bw\[[0-9]+\]$" <(softmr top --once)
 screen 200 12 "" >"$WORK/screen"
 check "on a terminal: what sends is on top" grep -qE "^$DEV .* RC .* ib_write_bw\[[0-9]+\]$" <(sed -n 4p "$WORK/screen")
 check "the terminal is as it was" is "$(head -n 1 "$WORK/screen")" "raw restored 0"
@@ -115,13 +113,13 @@ check "r: regions" grep -qE "^$DEV +[0-9]+ +pinned .* ib_write_bw\[[0-9]+\]$" <(
 check "c: completion queues" grep -qE "^$DEV +[0-9]+ +[0-9.k]+ .* ib_write_bw\[[0-9]+\]$" <(screen 200 12 c)
 check "on a small terminal" grep -q "^LINK" <(screen 40 5 "")
 check_error "top without a terminal" "needs a terminal" softmr top
-check_error "a wrong word" "show --help" softmr show never
+check_error "a wrong word" "top --help" softmr top never
 stop_traffic
 
 check "on demand" start_traffic ib_write_bw --odp -s 4096 -D 600
 check "its regions are paged on demand, and pages were missed" true_of \
 	'all(m["memory"] == "on-demand" and 0 < m["present_bytes"] <= m["length"] + 8192 for m in mr("ib_write")) and sum(m["faults"] for m in mr("ib_write")) > 0' \
-	softmr show --json
+	softmr top --once --json
 stop_traffic
 
 # Two QPs in error: the requester's, and the one that has refused its WRITE
@@ -131,12 +129,11 @@ HELD=$!
 on_exit kill "$HELD"
 check "a WRITE is refused" within 20 grep -q "^10 " "$WORK/held"
 read -r _ requester responder <"$WORK/held"
-in_error() { softmr show qp --pid "$HELD" | grep -qE "^$DEV +$1 +RC +ERR .* $2 +python3\[$HELD\]$"; }
+in_error() { softmr top --once --pid "$HELD" | grep -qE "^$DEV +$1 +RC +ERR .* $2 +python3\[$HELD\]$"; }
 check "what the requester knows of it is in its line" in_error "$requester" PEER_ACCESS
 check "and what the responder knows" in_error "$responder" KEY_UNKNOWN
-check "the same in JSON" is "$(pick 'sorted(q["reason"] for q in d["qp"])' softmr show --json --pid "$HELD")" "['KEY_UNKNOWN', 'PEER_ACCESS']"
-check "top has it, too" grep -qE "^$DEV +$responder +RC +ERR .* KEY_UNKNOWN +python3\[$HELD\]$" <(softmr top --once --pid "$HELD")
-check "show cq" grep -qE "^$DEV +[0-9]+ +[0-9]+ +0 +no +no +python3\[$HELD\]$" <(softmr show cq --pid "$HELD")
+check "the same in JSON" is "$(pick 'sorted(q["reason"] for q in d["qp"])' softmr top --once --json --pid "$HELD")" "['KEY_UNKNOWN', 'PEER_ACCESS']"
+check "its completion queue" true_of 'all(c["pending"] == c["armed"] == c["overrun"] == 0 for c in d["cq"]) and d["cq"] != []' softmr top --once --json --pid "$HELD"
 check "softmr why --qp" is "$(softmr why --qp "$responder" --json | python3 -c '
 import json, sys
 print(*((r["reason"], hex(r["qp"])) for r in json.load(sys.stdin)))')" "('KEY_UNKNOWN', '$responder')"
@@ -147,12 +144,12 @@ topology_down
 # A QP whose peer is gone: it waits for an ACK, and ends in the error state
 topology_veth 1500 || { not_ok "links"; finish; }
 in_client() { in_ns "${SIDE_NS[client]}" "$@"; }
-sends_over_wire() { [ "$(pick 'qp("RTS")["sent"] > 10' in_client softmr show --json 2>/dev/null)" = True ]; }
-waits_for() { [ "$(pick 'qp("RTS").get("sq_waits_for")' in_client softmr show --json)" = "$1" ]; }
-has_timed_out() { [ "$(pick 'qp("RTS")["ack_timeouts"] > 0 and qp("RTS")["retransmits"] > 0' in_client softmr show --json)" = True ]; }
+sends_over_wire() { [ "$(pick 'qp("RTS")["sent"] > 10' in_client softmr top --once --json 2>/dev/null)" = True ]; }
+waits_for() { [ "$(pick 'qp("RTS").get("sq_waits_for")' in_client softmr top --once --json)" = "$1" ]; }
+has_timed_out() { [ "$(pick 'qp("RTS")["ack_timeouts"] > 0 and qp("RTS")["retransmits"] > 0' in_client softmr top --once --json)" = True ]; }
 check "traffic over the wire" traffic server client ib_write_bw -s 65536 -D 600 -u 18
 check "it is under way" within 20 sends_over_wire
-check "the round trip was measured" true_of 'qp("RTS")["rtt_us"] > 0 and qp("RTS")["window"] > 0' in_client softmr show --json
+check "the round trip was measured" true_of 'qp("RTS")["rtt_us"] > 0 and qp("RTS")["window"] > 0' in_client softmr top --once --json
 check "all answers are lost" in_ns "${SIDE_NS[server]}" tc qdisc add dev veth0 root netem loss 100%
 check "the QP waits for an acknowledge" within 10 waits_for ack
 check "timeouts are counted" within 20 has_timed_out

@@ -113,8 +113,7 @@ apt_keeps_it() {
 }
 
 purge() {
-	mkdir -p "$ROOT/etc/softmr/links.d"
-	touch "$ROOT/etc/softmr/links.d/eth9"
+	rm -r "$ROOT/etc/systemd/system/softmr-link@.service.d"
 	in_machine apt-get -q -y purge softmr softmr-dkms softmr-tools libsoftmr1
 }
 

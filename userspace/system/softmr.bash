@@ -9,13 +9,7 @@ _softmr_netdevs() {
 	done
 }
 
-# Existing links, and persistent ones
-_softmr_links() { softmr link list 2>/dev/null | awk 'NR > 1 && $1 != "-" { print $1 }'; }
-
-_softmr_configured() {
-	softmr link list 2>/dev/null | awk 'NR > 1 && $NF == "yes" { print $2 }'
-	echo --all
-}
+_softmr_links() { softmr link list 2>/dev/null | awk 'NR > 1 { print $1 }'; }
 
 # _softmr_options PROGRAM...: a line for each of its options, with its argument: "--nodes N", "-n N", "--each "
 _softmr_options() {
@@ -64,18 +58,15 @@ _softmr_link_words() {
 	local w plain=()
 	for w in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do [[ $w = -* ]] || plain+=("$w"); done
 	case "${plain[0]-} ${#plain[@]} ${plain[*]: -1}" in
-	" "*) echo add del delete list show up-configured down-configured --json --help ;;
+	" "*) echo add del delete list show --json --help ;;
 	"add 1 "*) echo softmr0 ;;
 	"add 2 "*) echo netdev type ;;
 	"add 3 type") echo softmr ;;
 	"add 4 softmr") echo netdev ;;
 	"add "*" netdev") _softmr_netdevs ;;
-	"add "*) echo --persistent ;;
-	"del 1 "* | "delete 1 "*) _softmr_links && echo --persistent ;;
-	"del "* | "delete "*) echo --persistent ;;
+	"del 1 "* | "delete 1 "*) _softmr_links ;;
 	"list 1 "* | "show 1 "*) _softmr_links && echo --json ;;
 	"list "* | "show "*) echo --json ;;
-	"up-configured "* | "down-configured "*) _softmr_configured ;;
 	esac
 }
 

@@ -6,6 +6,10 @@
 #ifndef SOFTMR_CMD_H
 #define SOFTMR_CMD_H
 
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 /* The return value of a subcommand, and the exit status of softmr. */
 enum {
 	EXIT_OK = 0,
@@ -31,17 +35,19 @@ int cmd_capture(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_link(int argc, char **argv);
 int cmd_run(int argc, char **argv);
-int cmd_show(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 
-/*
- * For subcommands whose only options are --json and --help. Returns 0, or -1 with the exit status
- * in *status if there is nothing more to do.
- */
-int parse_json_option(int argc, char **argv, const char *usage, int *json,
-		      int *status);
+#define OPTION_JSON	{ "json", 'j', NULL, 0, "print JSON; softmr(8) describes the keys", 0 }
+
+/* Parse the options of a subcommand, with --help among them. Does not return if they are wrong. */
+void cmd_parse(const char *arguments, const char *help, const struct argp_option *options,
+	       argp_parser_t take, int argc, char **argv, void *opt);
+/* An option's argument: from 1 to @max */
+uint32_t cmd_number(const char *text, uint32_t max, const struct argp_state *state);
+/* For subcommands that have no option but --json */
+bool cmd_json(const char *help, int argc, char **argv);
 
 #endif /* SOFTMR_CMD_H */

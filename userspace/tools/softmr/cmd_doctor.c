@@ -9,16 +9,10 @@
 #include "out.h"
 #include "util.h"
 
-static const char usage[] =
-	"Usage: softmr doctor [--json]\n"
-	"\n"
-	"Looks for what keeps softmr from working on this machine. For each thing it says\n"
-	"whether it is ok, and if not, what is wrong and what to type. Root sees more.\n"
-	"\n"
-	"  -j, --json  print JSON; softmr(8) describes the keys\n"
-	"  -h, --help  show this\n"
-	"\n"
-	"Exits with 0 if there is no problem (warnings may be there), 1 if there is one.\n";
+static const char help[] =
+	"Looks for what keeps softmr from working on this machine. For each thing it says whether it is ok, and if not, "
+	"what is wrong and what to type. Root sees more.\v"
+	"Exits with 0 if there is no problem (warnings may be there), 1 if there is one.";
 
 static void (*const checks[])(struct doctor *d) = {
 	check_kernel,
@@ -32,7 +26,6 @@ static void (*const checks[])(struct doctor *d) = {
 	check_port,
 	check_firewall,
 	check_links,
-	check_persistent,
 };
 
 static const char *const levels[] = {
@@ -134,11 +127,10 @@ static int print_text(const struct doctor *d)
 int cmd_doctor(int argc, char **argv)
 {
 	struct doctor d = {};
-	int json = 0, status;
+	bool json = cmd_json(help, argc, argv);
+	int status;
 	size_t i;
 
-	if (parse_json_option(argc, argv, usage, &json, &status))
-		return status;
 	look(&d);
 	for (i = 0; i < ARRAY_SIZE(checks); i++)
 		checks[i](&d);

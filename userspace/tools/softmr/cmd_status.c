@@ -17,15 +17,9 @@
 #include "util.h"
 #include "verbs.h"
 
-static const char usage[] =
-	"Usage: softmr status [--json]\n"
-	"\n"
-	"Shows the module (loaded, and on the disk), the provider and the libibverbs that\n"
-	"it has to fit, and each link: netdev, state, MTU, GIDs, and the counters that tell\n"
-	"of trouble and are not 0.\n"
-	"\n"
-	"  -j, --json  print JSON; softmr(8) describes the keys\n"
-	"  -h, --help  show this\n";
+static const char help[] =
+	"Shows the module (loaded, and on the disk), the provider and the libibverbs that it has to fit, and each link: "
+	"netdev, state, MTU, GIDs, and the counters that tell of trouble and are not 0.";
 
 /**
  * struct status - the data to show
@@ -254,11 +248,10 @@ static int print_text(const struct status *s)
 int cmd_status(int argc, char **argv)
 {
 	struct status s = {};
-	int json = 0, ret;
+	bool json = cmd_json(help, argc, argv);
 	size_t i;
+	int ret;
 
-	if (parse_json_option(argc, argv, usage, &json, &ret))
-		return ret;
 	module_read(&s.module, "softmr");
 	verbs_read(&s.verbs);
 	s.links_error = -read_links(&s);

@@ -3,7 +3,6 @@
 #include "cmd.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,18 +19,18 @@
 #include "view.h"
 #include "whys.h"
 
-static const char usage[] =
-	"Usage: softmr top [OPTION...]\n"
-	"\n"
-	"Shows what queue pairs do, those first that move most bytes. Keys: r regions, q queue\n"
-	"pairs, c completion queues, space at once, x or Ctrl-C ends it.\n"
-	"\n"
-	"  -s, --seconds N  from one look to the next (1)\n"
-	"  -o, --once       look twice, print what has happened meanwhile, and end\n"
-	"  -l, --link LINK  only of this link\n"
-	"  -p, --pid PID    only of this process\n"
-	"  -j, --json       print JSON: an object for each look, in one line\n"
-	"  -h, --help       show this\n";
+static const char help[] =
+	"Shows what queue pairs do, those first that move most bytes. Keys: r regions, q queue pairs, c completion queues, "
+	"space at once, x or Ctrl-C ends it.";
+
+static const struct argp_option options[] = {
+	{ "seconds", 's', "N", 0, "from one look to the next (1)", 0 },
+	{ "once", 'o', NULL, 0, "look twice, print what has happened meanwhile, and end", 0 },
+	{ "link", 'l', "LINK", 0, "only of this link", 0 },
+	{ "pid", 'p', "PID", 0, "only of this process", 0 },
+	{ "json", 'j', NULL, 0, "print JSON: an object for each look, in one line; softmr(8) describes the keys", 0 },
+	{},
+};
 
 /**
  * struct options - the command line, as changed by keys
@@ -120,7 +119,7 @@ static void print_lines(const struct view *view, enum object_kind kind, size_t r
 		columns = 1000;
 	printf("%.*s%s", columns, line, end);
 	free(line);
-	line = view_head(view, kind);
+	line = view_head(kind);
 	printf("%.*s%s", columns, line, end);
 	free(line);
 	list = sorted(view, kind, &n);
@@ -290,50 +289,35 @@ static int top(struct options *opt)
 	return ret || fflush(stdout) ? EXIT_PROBLEM : EXIT_OK;
 }
 
+static error_t take(int key, char *arg, struct argp_state *state)
+{
+	struct options *opt = state->input;
+
+	switch (key) {
+	case 's':
+		opt->seconds = cmd_number(arg, 3600, state);
+		return 0;
+	case 'o':
+		opt->once = true;
+		return 0;
+	case 'l':
+		opt->link = arg;
+		return 0;
+	case 'p':
+		opt->pid = cmd_number(arg, UINT32_MAX, state);
+		return 0;
+	case 'j':
+		opt->json = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 int cmd_top(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "seconds", required_argument, NULL, 's' },
-		{ "once", no_argument, NULL, 'o' },
-		{ "link", required_argument, NULL, 'l' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
 	struct options opt = { .seconds = 1 };
-	bool good = true;
-	int c;
 
-	opterr = 0;
-	optind = 1;
-	while (good && (c = getopt_long(argc, argv, "s:ol:p:jh", names, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			good = parse_number(optarg, &opt.seconds) && opt.seconds <= 3600;
-			break;
-		case 'o':
-			opt.once = true;
-			break;
-		case 'l':
-			opt.link = optarg;
-			break;
-		case 'p':
-			good = parse_number(optarg, &opt.pid);
-			break;
-		case 'j':
-			opt.json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_OK;
-		default:
-			good = false;
-		}
-	}
-	if (good && optind == argc)
-		return top(&opt);
-	complain("top cannot make anything of '%s'; see: softmr top --help",
-		 argv[good ? optind : optind - 1]);
-	return EXIT_USAGE;
+	cmd_parse("", help, options, take, argc, argv, &opt);
+	return top(&opt);
 }

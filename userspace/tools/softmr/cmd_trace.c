@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,16 +16,16 @@
 #include "timeline.h"
 #include "util.h"
 
-static const char usage[] =
-	"Usage: softmr trace [--output FILE] [--text] [--] COMMAND [ARGUMENT...]\n"
-	"\n"
-	"Runs COMMAND, and records what happens on all links meanwhile, at both ends of a\n"
-	"connection: as a timeline for https://ui.perfetto.dev or chrome://tracing. Only root may.\n"
-	"Exits with COMMAND's status.\n"
-	"\n"
-	"  -o, --output FILE  where to (softmr-trace.json; with --text: stderr)\n"
-	"  -t, --text         a line for each event instead\n"
-	"  -h, --help         show this\n";
+static const char help[] =
+	"Runs COMMAND, and records what happens on all links meanwhile, at both ends of a connection: as a timeline for "
+	"https://ui.perfetto.dev or chrome://tracing. Only root may.\v"
+	"Exits with COMMAND's status.";
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "where to (softmr-trace.json; with --text: stderr)", 0 },
+	{ "text", 't', NULL, 0, "a line for each event instead", 0 },
+	{},
+};
 
 #define TRACEFS		"/sys/kernel/tracing"
 /* For each processor. Events that are not read in time are lost, and counted. */
@@ -220,40 +219,39 @@ static int trace(const char *path, bool text, char **command)
 	return status;
 }
 
+struct options {
+	const char *path;
+	bool text;
+	char **command;
+};
+
+static error_t take(int key, char *arg, struct argp_state *state)
+{
+	struct options *opt = state->input;
+
+	switch (key) {
+	case 'o':
+		opt->path = arg;
+		return 0;
+	case 't':
+		opt->text = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		opt->command = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "it needs a command");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 int cmd_trace(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "text", no_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
-	const char *path = NULL;
-	bool good = true, text = false;
-	int c;
+	struct options opt = {};
 
-	opterr = 0;
-	optind = 1;
-	while (good && (c = getopt_long(argc, argv, "+o:th", names, NULL)) != -1) {
-		switch (c) {
-		case 'o':
-			path = optarg;
-			break;
-		case 't':
-			text = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_OK;
-		default:
-			good = false;
-		}
-	}
-	if (good && optind < argc)
-		return trace(path, text, argv + optind);
-	if (good)
-		complain("trace needs a command; see: softmr trace --help");
-	else
-		complain("trace has no option '%s'; see: softmr trace --help", argv[optind - 1]);
-	return EXIT_USAGE;
+	cmd_parse("COMMAND [ARGUMENT...]", help, options, take, argc, argv, &opt);
+	return trace(opt.path, opt.text, opt.command);
 }

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,21 +17,20 @@
 #include "whys.h"
 #include "why_text.h"
 
-static const char usage[] =
-	"Usage: softmr why [--follow | --last] [--pid PID] [--qp NUMBER] [--json]\n"
-	"       softmr why CODE\n"
-	"\n"
-	"Shows what links have refused lately, the newest last: two lines each, of which the\n"
-	"second says what to do. Root sees all of this network namespace, others see their own.\n"
-	"With a CODE, as completions have it in vendor_err: what that means.\n"
-	"\n"
-	"  -f, --follow     go on, and show what is refused from now on, too\n"
-	"  -l, --last       only the last one\n"
-	"  -p, --pid PID    only of this process\n"
-	"  -q, --qp NUMBER  only of this queue pair\n"
-	"  -j, --json       print JSON: an array; with --follow an object in each line, with --last one\n"
-	"                   object, or null\n"
-	"  -h, --help       show this\n";
+static const char help[] =
+	"Shows what links have refused lately, the newest last: two lines each, of which the second says what to do. Root "
+	"sees all of this network namespace, others see their own. With a CODE, as completions have it in vendor_err: what "
+	"that means.";
+
+static const struct argp_option options[] = {
+	{ "follow", 'f', NULL, 0, "go on, and show what is refused from now on, too", 0 },
+	{ "last", 'l', NULL, 0, "only the last one", 0 },
+	{ "pid", 'p', "PID", 0, "only of this process", 0 },
+	{ "qp", 'q', "NUMBER", 0, "only of this queue pair", 0 },
+	{ "json", 'j', NULL, 0,
+	  "print JSON: an array; with --follow an object in each line, with --last one object, or null", 0 },
+	{},
+};
 
 /* The interval of --follow */
 #define FOLLOW_MS	200
@@ -351,68 +349,45 @@ static int show_code(const char *code)
 
 /* -- the command line */
 
-/* 0: continue; otherwise the exit status is in *status */
-static int parse(int argc, char **argv, struct options *opt, int *status)
+static error_t take(int key, char *arg, struct argp_state *state)
 {
-	static const struct option names[] = {
-		{ "follow", no_argument, NULL, 'f' },
-		{ "last", no_argument, NULL, 'l' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "qp", required_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
-	bool good = true;
-	int c;
+	struct options *opt = state->input;
 
-	opterr = 0;
-	optind = 1;
-	*status = EXIT_USAGE;
-	while (good && (c = getopt_long(argc, argv, "flp:q:jh", names, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			opt->follow = true;
-			break;
-		case 'l':
-			opt->last = true;
-			break;
-		case 'p':
-			good = parse_number(optarg, &opt->pid);
-			break;
-		case 'q':
-			good = parse_number(optarg, &opt->qp);
-			break;
-		case 'j':
-			opt->json = 1;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			*status = EXIT_OK;
-			return -1;
-		default:
-			good = false;
-		}
+	switch (key) {
+	case 'f':
+		opt->follow = true;
+		break;
+	case 'l':
+		opt->last = true;
+		break;
+	case 'p':
+		opt->pid = cmd_number(arg, UINT32_MAX, state);
+		break;
+	case 'q':
+		opt->qp = cmd_number(arg, UINT32_MAX, state);
+		break;
+	case 'j':
+		opt->json = 1;
+		break;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			return ARGP_ERR_UNKNOWN;
+		opt->code = arg;
+		break;
+	case ARGP_KEY_END:
+		if (opt->follow && opt->last)
+			argp_error(state, "--follow and --last exclude each other");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	if (good && optind < argc)
-		opt->code = argv[optind++];
-	if (good && opt->follow && opt->last) {
-		complain("--follow and --last exclude each other; see: softmr why --help");
-		return -1;
-	}
-	if (good && optind == argc)
-		return 0;
-	complain("why cannot make anything of '%s'; see: softmr why --help",
-		 argv[good ? optind : optind - 1]);
-	return -1;
+	return 0;
 }
 
 int cmd_why(int argc, char **argv)
 {
 	struct options opt = {};
-	int status;
 
-	if (parse(argc, argv, &opt, &status))
-		return status;
+	cmd_parse("[CODE]", help, options, take, argc, argv, &opt);
 	return opt.code ? show_code(opt.code) : show_refusals(&opt);
 }

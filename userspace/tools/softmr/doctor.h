@@ -76,7 +76,6 @@ void check_port(struct doctor *d);
 void check_firewall(struct doctor *d);
 void check_netns(struct doctor *d);
 void check_links(struct doctor *d);
-void check_persistent(struct doctor *d);
 
 /* doctor_user.c */
 void check_provider(struct doctor *d);

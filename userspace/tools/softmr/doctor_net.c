@@ -3,12 +3,10 @@
 #include "doctor.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf.h"
 #include "firewall.h"
 #include "udp_port.h"
 
@@ -188,64 +186,4 @@ void check_links(struct doctor *d)
 		found_mtu(d, link);
 		found_counters(d, link);
 	}
-}
-
-/* -- persistent links */
-
-static const struct link *find_link(const struct doctor *d, const char *netdev)
-{
-	size_t i;
-
-	for (i = 0; i < d->nr_links; i++)
-		if (!strcmp(d->links[i].dev.netdev, netdev))
-			return &d->links[i];
-	return NULL;
-}
-
-static bool check_conf(struct doctor *d, const struct conf *conf)
-{
-	const struct link *link = find_link(d, conf->netdev);
-
-	if (!conf->name)
-		found(d, LEVEL_PROBLEM,
-		      strf(CONF_DIR "/%s has no line \"name = LINK\"", conf->netdev),
-		      strf("softmr link add LINK netdev %s --persistent", conf->netdev));
-	else if (link && strcmp(link->dev.name, conf->name))
-		found(d, LEVEL_WARNING,
-		      strf("%s has the link %s, but at the next boot it gets %s",
-			   conf->netdev, link->dev.name, conf->name),
-		      strf("softmr link add %s netdev %s --persistent", link->dev.name,
-			   conf->netdev));
-	else if (!link && if_nametoindex(conf->netdev))
-		found(d, LEVEL_WARNING,
-		      strf("%s is there, but its link %s is not", conf->netdev, conf->name),
-		      strf("softmr link up-configured %s", conf->netdev));
-	else
-		return true;
-	return false;
-}
-
-void check_persistent(struct doctor *d)
-{
-	struct conf *confs;
-	bool good = true;
-	size_t n, i;
-	int ret;
-
-	d->check = "persistent";
-	ret = conf_list(&confs, &n);
-	if (ret) {
-		found(d, LEVEL_WARNING, strf("cannot read " CONF_DIR ": %s", strerror(-ret)),
-		      NULL);
-		return;
-	}
-	for (i = 0; i < n; i++)
-		good &= check_conf(d, &confs[i]);
-	if (good && n)
-		found(d, LEVEL_OK, strf("%zu link%s will be there after a reboot", n,
-					n == 1 ? "" : "s"), NULL);
-	else if (!n && d->nr_links)
-		found(d, LEVEL_OK, copy("no link will be there after a reboot; softmr link add NAME netdev NETDEV --persistent makes it stay"),
-		      NULL);
-	conf_free(confs, n);
 }

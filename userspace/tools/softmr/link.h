@@ -6,19 +6,11 @@
 #ifndef SOFTMR_LINK_H
 #define SOFTMR_LINK_H
 
-#include <stdbool.h>
-
 /* link_make.c */
 int link_make(const char *name, const char *netdev);
-/* @quiet: a missing link is not an error */
-int link_remove(const char *name, bool quiet);
+int link_remove(const char *name);
 
-/*
- * link_auto.c. @netdev may be a path in sysfs, whose last part is used; NULL
- * means each netdev that has a persistent link.
- */
-int link_up_configured(const char *netdev);
-int link_down_configured(const char *netdev);
+/* link_udev.c */
 /* Prints SOFTMR_DEV_INDEX=N, for udev, if it is a device of softmr. */
 int link_udev_id(const char *name);
 /* Renames the device with that index back to @name, if it was renamed. */

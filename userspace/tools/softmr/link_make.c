@@ -3,7 +3,6 @@
 #include "link.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,15 +145,14 @@ static void explain_missing(struct nl_sock *sk, const char *name)
 	free(devs);
 }
 
-static int remove_one(struct nl_sock *sk, const char *name, bool quiet)
+static int remove_one(struct nl_sock *sk, const char *name)
 {
 	struct rdma_dev dev;
 	int ret = nldev_find(sk, name, &dev);
 
 	if (ret == -ENODEV) {
-		if (!quiet)
-			explain_missing(sk, name);
-		return quiet ? EXIT_OK : EXIT_PROBLEM;
+		explain_missing(sk, name);
+		return EXIT_PROBLEM;
 	}
 	if (!ret && !nldev_is_softmr(&dev)) {
 		complain("%s is not a link of softmr; to remove it: rdma link del %s",
@@ -163,30 +161,24 @@ static int remove_one(struct nl_sock *sk, const char *name, bool quiet)
 	}
 	if (!ret)
 		ret = nldev_dellink(sk, dev.index);
-	/* it may be removed at the same time, together with its netdev */
-	if (!ret || (quiet && ret == -ENODEV))
+	if (!ret)
 		return EXIT_OK;
 	complain("cannot remove link %s: %s%s", name, strerror(-ret),
 		 ret == -EPERM ? "; only root may, use sudo" : "");
 	return EXIT_PROBLEM;
 }
 
-int link_remove(const char *name, bool quiet)
+int link_remove(const char *name)
 {
 	struct nl_sock *sk;
 	int ret = nldev_open(&sk);
 
-	if (ret == -EPROTONOSUPPORT) {
-		if (!quiet)
-			complain("there is no link %s: the kernel's RDMA core is not loaded",
-				 name);
-		return quiet ? EXIT_OK : EXIT_PROBLEM;
-	}
 	if (ret) {
-		complain("cannot remove link %s: %s", name, strerror(-ret));
+		complain(ret == -EPROTONOSUPPORT ? "there is no link %s: the kernel's RDMA core is not loaded" :
+						   "cannot remove link %s: %s", name, strerror(-ret));
 		return EXIT_PROBLEM;
 	}
-	ret = remove_one(sk, name, quiet);
+	ret = remove_one(sk, name);
 	nldev_close(sk);
 	return ret;
 }

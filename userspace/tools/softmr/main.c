@@ -17,16 +17,14 @@ static const struct command commands[] = {
 	  "look for what keeps softmr from working, and say what to do", cmd_doctor },
 	{ "why", "[CODE] [OPTION...]",
 	  "say why something was refused, and what to do", cmd_why },
-	{ "show", "[qp] [mr] [cq] [OPTION...]",
-	  "show queue pairs, regions and completion queues", cmd_show },
 	{ "top", "[OPTION...]",
-	  "show what they do now, as top(1) shows processes", cmd_top },
+	  "show what queue pairs and regions do, as top(1) shows processes", cmd_top },
 	{ "trace", "[OPTION...] COMMAND",
 	  "run a program, and record what happens on links", cmd_trace },
 	{ "capture", "[OPTION...] LINK",
 	  "write packets, also those of one host, and why a NAK was sent", cmd_capture },
 	{ "link", "add|del|list ...",
-	  "make, remove and list links, also those that outlive a reboot", cmd_link },
+	  "make, remove and list links", cmd_link },
 	{ "run", "[OPTION...] COMMAND",
 	  "run a program in a guest that has a link (softmr-run)", cmd_run },
 };
@@ -40,7 +38,7 @@ static void usage(FILE *to)
 		fprintf(to, "  %-7s %-19s  %s\n", commands[i].name,
 			commands[i].args, commands[i].summary);
 	fputs("\n"
-	      "  -j, --json     print JSON (status, doctor, why, show, top, link, mr)\n"
+	      "  -j, --json     print JSON (status, doctor, why, top, link)\n"
 	      "  -h, --help     show this; softmr COMMAND --help says more\n"
 	      "  -V, --version  show the version\n"
 	      "\n"

@@ -28,15 +28,12 @@ static double seconds(const struct view *view)
 	return (double)(view->now->time - view->before->time) / 1e9;
 }
 
-/* The amount of a value: per second since the earlier reading, or in total */
+/* How much a value has grown, per second */
 static double amount(const struct view *view, const struct object *object, const char *name)
 {
 	uint64_t now = object_number(object, name), then;
-	const struct object *old;
+	const struct object *old = objects_find(view->before, object);
 
-	if (!view->before)
-		return (double)now;
-	old = objects_find(view->before, object);
 	then = old ? object_number(old, name) : 0;
 	/* another object has got the number meanwhile */
 	if (then > now)
@@ -81,20 +78,16 @@ static const char *hex(uint32_t n, char *to, size_t size)
 
 #define HEX(n)		hex(n, (char[16]){}, 16)
 
-char *view_head(const struct view *view, enum object_kind kind)
+char *view_head(enum object_kind kind)
 {
-	bool rate = view->before;
-
 	switch (kind) {
 	case OBJECT_QP:
 		return strf("%-10s %-8s %-7s %-5s %-8s %6s %6s %6s %6s %5s %5s %5s %5s %5s %-12s %s",
-			    "LINK", "QP", "TYPE", "STATE", "PEER", rate ? "SENT/s" : "SENT",
-			    rate ? "OUT/s" : "OUT", rate ? "SERV/s" : "SERVED", rate ? "IN/s" : "IN",
+			    "LINK", "QP", "TYPE", "STATE", "PEER", "SENT/s", "OUT/s", "SERV/s", "IN/s",
 			    "WIND", "UNACK", "RETRY", "RNR", "FAULT", "WAITS FOR", "PROCESS");
 	case OBJECT_MR:
-		return strf("%-10s %-8s %-10s %6s %7s %7s %7s %7s %s", "LINK", "MR", "MEMORY",
-			    "LENGTH", rate ? "USED/s" : "USED", rate ? "FAULT/s" : "FAULTS",
-			    "PRESENT", "WINDOWS", "PROCESS");
+		return strf("%-10s %-8s %-10s %6s %7s %7s %7s %7s %s", "LINK", "MR", "MEMORY", "LENGTH",
+			    "USED/s", "FAULT/s", "PRESENT", "WINDOWS", "PROCESS");
 	default:
 		return strf("%-10s %-8s %6s %7s %5s %7s %s", "LINK", "CQ", "SIZE",
 			    "WAITING", "ARMED", "OVERRUN", "PROCESS");
@@ -179,25 +172,6 @@ char *view_line(const struct view *view, const struct object *object)
 	return line;
 }
 
-char *view_details(const struct object *object)
-{
-	char *all = NULL;
-	size_t i;
-
-	for (i = 0; i < object->nr; i++) {
-		const struct detail *d = &object->details[i];
-		char *old = all;
-
-		if (*d->text)
-			all = strf("%s %s:%s", old ? old : "  ", d->name, d->text);
-		else
-			all = strf("%s %s:%llu", old ? old : "  ", d->name,
-				   (unsigned long long)d->number);
-		free(old);
-	}
-	return all;
-}
-
 static void add_rates(struct json_object *to, const struct view *view, const struct object *object)
 {
 	struct json_object *rates = out_object();
@@ -234,7 +208,6 @@ struct json_object *view_json(const struct view *view, const struct object *obje
 		else
 			out_number(o, d->name, d->number);
 	}
-	if (view->before)
-		add_rates(o, view, object);
+	add_rates(o, view, object);
 	return o;
 }

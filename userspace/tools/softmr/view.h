@@ -10,7 +10,7 @@
 /**
  * struct view - which objects are shown, and compared with what
  * @now: all of them
- * @before: an earlier reading: values are shown per second since then; NULL: totals are shown
+ * @before: an earlier reading: what grows is shown per second since then
  * @pid: only those of this process; 0: of all
  */
 struct view {
@@ -20,13 +20,11 @@ struct view {
 };
 
 /* Caller frees it. No newline at the end */
-char *view_head(const struct view *view, enum object_kind kind);
+char *view_head(enum object_kind kind);
 char *view_line(const struct view *view, const struct object *object);
-/* Everything that the module reports about it; NULL: nothing */
-char *view_details(const struct object *object);
 struct json_object *view_json(const struct view *view, const struct object *object);
 bool view_has(const struct view *view, enum object_kind kind, const struct object *object);
-/* The bytes that it has transferred, per second or in total */
+/* The bytes that it transfers, per second */
 double view_bytes(const struct view *view, const struct object *object);
 
 #endif /* SOFTMR_VIEW_H */

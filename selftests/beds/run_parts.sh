@@ -95,28 +95,6 @@ check_error "... and one of address space" "ulimit -Hv' is 900000 KiB, less than
 smaller() { (ulimit -f 900000 && status 3 run --mem 800M -- exit 3); }
 check "... unless the memory is smaller" smaller
 
-# -- netem: a runtime that is none comes after the options
-
-# netem STATUS SPEC...: each has that status, 125 if it is accepted
-netem() {
-	local spec
-	for spec in "${@:2}"; do
-		status "$1" "$RUN" --runtime "$WORK" --netem "$spec" true || { echo "--netem '$spec'"; return 1; }
-	done
-}
-
-check "netem: what tc-netem(8) has as examples" netem 125 "delay 100ms" "delay 100ms 10ms 25%" "loss 0.1%" "loss 0.3% 25%" \
-	"loss random 0.1%" "duplicate 1%" "corrupt 0.1%" "delay 10ms reorder 25% 50%" "delay 100ms 75ms" "rate 5kbit" \
-	"delay 10ms reorder 25% 50% gap 5" "loss 1% ecn" "limit 10" "drop 2%" "latency 1ms"
-check "netem: all or nothing" netem 125 "loss 100%" "corrupt 100%" "duplicate 100%" "delay 1ms reorder 100%" "loss 0%" \
-	"loss 100% 100%"
-check "netem: units in any case, and all of tc's" netem 125 "rate 100Mbit" "rate 1Gbit" "rate 1Tbit" "rate 1mibit" "rate 10MBps" \
-	"rate 1000" "delay 1MS" "delay 1s" "delay 100usecs" "delay 100"
-check "netem: what is wrong" netem 2 "" "loss" "loss 1" "loss 101%" "loss 1x" "loss -1%" "delay" "delay 1%" "delay 1h" "rate fast" \
-	"reorder 25%" "gap 5" "ecn" "loss state 1%" "loss gemodel 1%" "delay 1ms distribution normal" "seed 1" "frob 1" \
-	"loss 1% 2% 3%" "limit 1.5x"
-check_error "netem: a message names the words" "it has 'slot'; there are: loss" run --netem "slot 1ms" true
-
 # -- the command's libibverbs: what its dynamic loader says. The loader is a script of ours
 
 check "a program without a loader" cc -xc -o "$WORK/static" -static - <<<'int main(void) { return 0; }'
@@ -267,9 +245,9 @@ if [ "$(id -u)" = 0 ]; then
 	SOURCE=${SOFTMR_RUN_SOURCE:-$TOP/userspace/run}
 	# all of init but its own main()
 	check "process 1 can be built" gcc -std=gnu11 -O1 -static -DVERSION='""' -I "$SOURCE" -o "$WORK/run_serve" \
-		"$TOP/selftests/beds/run_parts/serve.c" "$SOURCE"/{job,line,netem,netlink,nodes,root,serve,spawn,wire}.c
+		"$TOP/selftests/beds/run_parts/serve.c" "$SOURCE"/{job,line,netlink,nodes,root,serve,spawn,wire}.c
 	check "... and its /proc/cpuinfo" gcc -std=gnu11 -O1 -static -w -I "$SOURCE" -o "$WORK/run_cpuinfo" \
-		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netem,netlink,nodes,wire}.c
+		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netlink,nodes,wire}.c
 	cpuinfo() { unshare --mount --propagation private sh -c 'mkdir -p /run/softmr && mount -t tmpfs x /run/softmr && "$0" "$1"' \
 		"$WORK/run_cpuinfo" "$1"; }
 	check "/proc/cpuinfo has each processor of the guest as a core" is "$(cpuinfo 1 | tr -d '\t')" \

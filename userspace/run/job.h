@@ -14,7 +14,7 @@
  *   provider the host's directory that has the provider
  *   verbs    the host's directory that has a libibverbs for guests without one
  *   link     make a softmr link on each node
- *   netem    what a node's network does to packets (netem.h)
+ *   netem    what a node's network does to packets, in the words of tc-netem(8)
  *   trace    the guest's file that gets a timeline
  *   hostname of the first and only node
  *   cpus     how many processors the guest was asked to have

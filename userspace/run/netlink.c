@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/if_bridge.h>
 #include <linux/if_link.h>
-#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
@@ -195,50 +194,6 @@ int net_add_address(const char *name, int family, const void *address,
 	append(&r, &ifa, sizeof(ifa));
 	attr(&r, IFA_LOCAL, address, len);
 	attr(&r, IFA_ADDRESS, address, len);
-	return talk(NETLINK_ROUTE, &r);
-}
-
-int net_add_netem(const char *name, const struct netem *n)
-{
-	struct tc_netem_corr corr = {
-		.delay_corr = n->delay_correlation,
-		.loss_corr = n->loss.correlation,
-		.dup_corr = n->duplicate.correlation,
-	};
-	struct tc_netem_corrupt corrupt = { n->corrupt.chance, n->corrupt.correlation };
-	struct tc_netem_reorder reorder = { n->reorder.chance, n->reorder.correlation };
-	struct tc_netem_rate rate = { .rate = n->rate > UINT32_MAX ? UINT32_MAX : n->rate };
-	struct tc_netem_qopt opt = {
-		.limit = n->limit,
-		.loss = n->loss.chance,
-		.duplicate = n->duplicate.chance,
-		.gap = n->reorder.chance && !n->gap ? 1 : n->gap,
-	};
-	struct tcmsg tc = {
-		.tcm_family = AF_UNSPEC,
-		.tcm_ifindex = if_nametoindex(name),
-		.tcm_parent = TC_H_ROOT,
-	};
-	struct nlattr *options;
-	struct request r;
-
-	request_init(&r, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE);
-	append(&r, &tc, sizeof(tc));
-	attr_string(&r, TCA_KIND, "netem");
-	options = nest_begin(&r, TCA_OPTIONS);
-	append(&r, &opt, sizeof(opt));
-	attr(&r, TCA_NETEM_CORR, &corr, sizeof(corr));
-	attr(&r, TCA_NETEM_CORRUPT, &corrupt, sizeof(corrupt));
-	attr(&r, TCA_NETEM_REORDER, &reorder, sizeof(reorder));
-	if (n->rate) {
-		attr(&r, TCA_NETEM_RATE, &rate, sizeof(rate));
-		attr(&r, TCA_NETEM_RATE64, &n->rate, sizeof(n->rate));
-	}
-	if (n->ecn)
-		attr_u32(&r, TCA_NETEM_ECN, 1);
-	attr(&r, TCA_NETEM_LATENCY64, &n->delay, sizeof(n->delay));
-	attr(&r, TCA_NETEM_JITTER64, &n->jitter, sizeof(n->jitter));
-	nest_end(&r, options);
 	return talk(NETLINK_ROUTE, &r);
 }
 

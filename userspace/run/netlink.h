@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * The few netlink requests of the guest's init. A minimal container has no
- * ip(8), tc(8) or rdma(8).
- */
+/* The few netlink requests of the guest's init. A minimal container has no ip(8) or rdma(8). */
 #ifndef SMR_RUN_NETLINK_H
 #define SMR_RUN_NETLINK_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "netem.h"
 
 /* Each function returns 0 or a negative errno, and opens its own socket, in the
  * caller's network namespace.
@@ -22,7 +17,6 @@ int net_set_up(const char *name);
 /* @family: AF_INET or AF_INET6; @address: in network byte order */
 int net_add_address(const char *name, int family, const void *address,
 		    int prefix_len);
-int net_add_netem(const char *name, const struct netem *n);
 
 /* In exclusive mode a namespace sees only its own RDMA devices. */
 int rdma_set_exclusive(void);

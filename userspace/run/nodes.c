@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netem.h"
 #include "netlink.h"
 
 /* How long the core may take to list the address of a link that is up, in ms */
@@ -91,6 +90,37 @@ static void add_addresses(int node)
 	must(net_add_address("eth0", AF_INET6, v6, 64), "give eth0 an IPv6 address", node);
 }
 
+/* tc(8) of this machine knows the words of tc-netem(8), and says what is wrong with them. */
+static void add_netem(const char *netdev, const char *words)
+{
+	static const char script[] =
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin; set -f; exec tc qdisc replace dev \"$0\" root netem $1";
+	char said[256] = "";
+	int out[2], pid, status;
+	ssize_t n;
+
+	if (pipe2(out, O_CLOEXEC))
+		fail("pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], 1);
+		dup2(out[1], 2);
+		execl("/bin/sh", "sh", "-c", script, netdev, words, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	/* a pipe takes all that it says */
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		fail("cannot start a process: %s", strerror(errno));
+	n = read(out[0], said, sizeof(said) - 1);
+	close(out[0]);
+	said[n > 0 ? strcspn(said, "\n") : 0] = '\0';
+	if (shell_status(status) == 127)
+		fail("--netem takes tc(8) of this machine (Debian: iproute2; Fedora: iproute-tc)");
+	if (status)
+		fail("--netem '%s': %s", words, said);
+}
+
 /* Whether the device has the GID of the node's IPv4 address */
 static bool has_gid(const char *device, int node)
 {
@@ -130,8 +160,7 @@ static void add_link(int node)
 /* The node's part of the set-up: in its namespace, after eth0 exists */
 static void set_up(const struct job *job, int node)
 {
-	const char *spec = job_get(job, "netem");
-	struct netem netem;
+	const char *words = job_get(job, "netem");
 
 	no_dad("all");
 	no_dad("default");
@@ -142,14 +171,11 @@ static void set_up(const struct job *job, int node)
 	must(net_set_up("lo"), "bring up lo", node);
 	must(net_set_up("eth0"), "bring up eth0", node);
 	add_addresses(node);
-	if (spec) {
-		if (netem_parse(spec, &netem))
-			fail("netem: %s", spec);
-		must(net_add_netem("eth0", &netem), "have eth0 lose or delay packets", node);
-		/* a single node sends only to itself */
-		if (job_int(job, "nodes") == 1)
-			must(net_add_netem("lo", &netem), "have lo lose or delay packets", node);
-	}
+	if (words)
+		add_netem("eth0", words);
+	/* a single node sends only to itself */
+	if (words && job_int(job, "nodes") == 1)
+		add_netem("lo", words);
 	if (job_get(job, "link"))
 		add_link(node);
 	set_sysctl(LINK_LOCAL, "0");

@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "netem.h"
-
 #define CPUS_DEFAULT	2
 #define CPUS_MAX	64
 
@@ -154,16 +152,6 @@ static void set_mem(struct options *o, char *value)
 	o->mem <<= shift;
 }
 
-static void set_netem(struct options *o, char *value)
-{
-	struct netem n;
-	const char *why = netem_parse(value, &n);
-
-	if (why)
-		die(STATUS_USAGE, "--netem '%s': %s", value, why);
-	o->netem = value;
-}
-
 static void set_trace(struct options *o, char *value)
 {
 	char *name = strrchr(value, '/');
@@ -216,8 +204,8 @@ static const struct rule {
 	  .help = "what is written to DIR is written to this machine's (may be repeated)" },
 	{ "at", 0, OWN, .set = set_at, .arg = "DIR",
 	  .help = "the directory of the --rw before it is DIR in the guest" },
-	{ "netem", 0, OWN, .set = set_netem, .arg = "SPEC",
-	  .help = "the network loses, delays or damages packets: \"loss 1% delay 1ms\", as in tc-netem(8)" },
+	{ "netem", 0, TEXT, AT(netem), .arg = "SPEC",
+	  .help = "the network loses, delays or damages packets: \"loss 1% delay 1ms\"; takes tc(8) of this machine" },
 	{ "trace", 0, OWN, .set = set_trace, .arg = "FILE",
 	  .help = "write what happens on all links to FILE, a timeline for https://ui.perfetto.dev; takes\n"
 		  "softmr trace, of this machine" },

@@ -35,7 +35,7 @@ status() {
 
 # -- the command line
 
-check "--help names each option" grep -qE '^  -t, --timeout SECONDS ' <("$RUN" --help)
+check "--help names each option" grep -qE '^  -t, --timeout=SECONDS ' <("$RUN" --help)
 # The options that are not in the manual page
 page_lacks() {
 	"$RUN" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--.*' | while read -r option; do
@@ -226,28 +226,12 @@ overrun() { run -- overrun | (nap 1; cat >/dev/null); is "${PIPESTATUS[0]}" 123;
 check "more output than the window ends the run" overrun
 check_error "... so does a console without end" "printed more than 16 MiB on its console" run -t 20 -- console
 
-# -- process 1 and softmr-node, without a guest
-
-# serve COMMAND...: run COMMAND in namespaces where softmr-node's other end is that of $SOURCE, which can be asked by
-# /run/softmr/ask and answers by /run/softmr/answer
-serve() {
-	unshare --mount --propagation private bash -c '
-		mkdir -p /run/softmr && mount -t tmpfs softmr /run/softmr && mkfifo /run/softmr/ask /run/softmr/answer || exit
-		"$1" <>/run/softmr/ask 1<>/run/softmr/answer &
-		until [ -S /run/softmr/node ]; do sleep 0.05; done
-		"${@:2}"
-		status=$?
-		kill $!
-		exit $status' bash "$WORK/run_serve" "$@"
-}
+# -- process 1, without a guest
 
 if [ "$(id -u)" = 0 ]; then
 	SOURCE=${SOFTMR_RUN_SOURCE:-$TOP/userspace/run}
-	# all of init but its own main()
-	check "process 1 can be built" gcc -std=gnu11 -O1 -static -DVERSION='""' -I "$SOURCE" -o "$WORK/run_serve" \
-		"$TOP/selftests/beds/run_parts/serve.c" "$SOURCE"/{job,line,netlink,nodes,root,serve,spawn,wire}.c
-	check "... and its /proc/cpuinfo" gcc -std=gnu11 -O1 -static -w -I "$SOURCE" -o "$WORK/run_cpuinfo" \
-		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netlink,nodes,wire}.c
+	check "process 1 can be built for its /proc/cpuinfo" gcc -std=gnu11 -O1 -static -w -I "$SOURCE" -o "$WORK/run_cpuinfo" \
+		"$TOP/selftests/beds/run_parts/cpuinfo.c" "$SOURCE"/{job,line,netlink,nodes,spawn,wire}.c
 	cpuinfo() { unshare --mount --propagation private sh -c 'mkdir -p /run/softmr && mount -t tmpfs x /run/softmr && "$0" "$1"' \
 		"$WORK/run_cpuinfo" "$1"; }
 	check "/proc/cpuinfo has each processor of the guest as a core" is "$(cpuinfo 1 | tr -d '\t')" \
@@ -280,23 +264,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "a libibverbs under another name" python_package
 	check "... has the provider, by the plugin" is "$(loads_as libsoftmr-rdmav34.so)" registered
 	check "... and not without" is "$(loads_as libsoftmr.so)" ""
-	ln -s build/init "$WORK/softmr-node"
-	check "softmr-node: a status, and input" is "$(serve sh -c 'echo in | "$0" 1 sh -c "cat; exit 3"; echo $?' "$WORK/softmr-node" |
-		paste -sd ' ')" "in 3"
-	check "softmr-node: all groups" is \
-		"$(serve setpriv --groups "$(seq -s, 1 300)" "$WORK/softmr-node" 1 id -G | wc -w)" 301
-	many() {
-		local i long
-		long=$(printf '%131000s' x)
-		# execve(2) takes a quarter of it
-		ulimit -S -s 65536
-		for ((i = 0; i < 40; i++)); do export "L$i=$long"; done
-		serve "$WORK/softmr-node" 1 bash -c 'echo ${#L39}'
-	}
-	check "softmr-node: an environment of 5 MB" is "$(many)" 131000
-	check "descriptors that nobody has asked for are closed" is \
-		"$(serve python3 "$TOP/selftests/beds/run_parts/descriptors.py")" 0
 else
-	skip "process 1 and softmr-node" "only root can have a /run of its own"
+	skip "process 1" "only root can have a /run of its own"
 fi
 finish

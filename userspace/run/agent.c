@@ -249,8 +249,6 @@ static void reap(void)
 	int status, pid, k;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (serve_exited(pid, shell_status(status)))
-			continue;
 		for (k = 1; k <= NODES_MAX; k++) {
 			if (procs[k].pid != pid || procs[k].exited)
 				continue;
@@ -347,15 +345,11 @@ static int add_poll(struct polled *set, int fd, short events)
 
 static void poll_set(struct polled *set, int signals)
 {
-	int clients[POLL_MAX / 4], n, i, k;
+	int i, k;
 
 	set->n = 0;
 	add_poll(set, line->fd, POLLIN | (wire_buf_len(&line->out) ? POLLOUT : 0));
 	add_poll(set, signals, POLLIN);
-	add_poll(set, serve_fd(), POLLIN);
-	n = serve_poll_fds(clients, POLL_MAX / 4);
-	for (i = 0; i < n; i++)
-		add_poll(set, clients[i], POLLIN);
 	for (k = 1; k <= NODES_MAX; k++) {
 		if (!procs[k].pid || procs[k].told)
 			continue;
@@ -367,11 +361,11 @@ static void poll_set(struct polled *set, int signals)
 	}
 }
 
-static void round_of_work(const struct job *job, const struct polled *set, int signals)
+static void round_of_work(const struct polled *set, int signals)
 {
 	struct signalfd_siginfo info;
 	struct frame f;
-	int i, k;
+	int k;
 
 	if (set->fds[0].revents & (POLLIN | POLLHUP))
 		wire_receive(line);
@@ -382,11 +376,6 @@ static void round_of_work(const struct job *job, const struct polled *set, int s
 		while (read(signals, &info, sizeof(info)) > 0)
 			;
 	reap();
-	if (set->fds[2].revents)
-		serve_accept(job);
-	for (i = 3; i < set->n; i++)
-		if (set->fds[i].revents)
-			serve_readable(job, set->fds[i].fd);
 	for (k = 1; k <= NODES_MAX; k++) {
 		if (!procs[k].pid || procs[k].told || procs[k].exited)
 			continue;
@@ -419,6 +408,6 @@ void agent_run(const struct job *job, struct wire *wire)
 		poll_set(&set, signals);
 		if (poll(set.fds, set.n, -1) < 0)
 			continue;
-		round_of_work(job, &set, signals);
+		round_of_work(&set, signals);
 	}
 }

@@ -14,7 +14,8 @@
 
 /* Directories and files of the guest itself */
 #define GUEST_DIR	"/run/softmr"
-#define GUEST_SOCKET	GUEST_DIR "/node"
+/* For each of several nodes a link to a process's namespaces, as /proc has them */
+#define GUEST_NODES	GUEST_DIR "/nodes"
 #define GUEST_VERBS	GUEST_DIR "/verbs"
 
 /* root.c: the file system of the guest's processes */
@@ -48,14 +49,6 @@ struct spawn {
 int spawn(const struct job *job, const struct spawn *s);
 /* The status in the form of a shell's $? */
 int shell_status(int wait_status);
-
-/* serve.c: process 1's side of softmr-node */
-void serve_open(void);
-int serve_fd(void);
-void serve_accept(const struct job *job);
-int serve_poll_fds(int *fds, int max);
-void serve_readable(const struct job *job, int fd);
-bool serve_exited(int pid, int status);
 
 /* trace.c */
 void trace_begin(const struct job *job);

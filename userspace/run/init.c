@@ -51,7 +51,6 @@ int main(int argc, char **argv)
 	job = receive_job();
 	root_enter(&job);
 	nodes_make(&job);
-	serve_open();
 	trace_begin(&job);
 	agent_run(&job, &host_line);
 	trace_end();

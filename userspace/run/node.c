@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * softmr-node, which runs a command on another node of the guest; and
- * softmr-rsh, the same with the command line of rsh(1) and ssh(1).
+ * softmr-node, which runs a command on another node of the guest; and softmr-rsh, the same with the command line of rsh(1)
+ * and ssh(1). It is set-user-id root to enter the node's namespaces, and then the caller again: the command is a child of
+ * the caller, with its files, limits, groups and signals.
  */
 #define _GNU_SOURCE
+#include "guest.h"
+
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "guest.h"
-#include "serve.h"
+static const char *me;
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
-
-static void __attribute__((noreturn)) usage(const char *me, int status)
+static void __attribute__((noreturn, format(printf, 2, 3))) end(int status, const char *format, ...)
 {
-	bool rsh = !strcmp(me, "softmr-rsh");
+	va_list args;
 
+	fprintf(stderr, "%s: ", me);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+static void __attribute__((noreturn)) usage(bool rsh, int status)
+{
 	fprintf(status ? stderr : stdout,
 		"Usage: %s %s COMMAND [ARG...]\n"
 		"Run COMMAND on a node of the guest that softmr run has made, with this\n"
@@ -40,113 +47,79 @@ static int node_number(const char *name)
 {
 	static const char * const formats[] = { "%d%n", "node%d%n", "10.0.0.%d%n", "fd00::%x%n" };
 	const char *at = strchr(name, '@');
-	int node, end;
+	int node, last;
 	size_t i;
 
 	name = at ? at + 1 : name;
 	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		end = 0;
-		if (sscanf(name, formats[i], &node, &end) == 1 && end && !name[end])
+		last = 0;
+		if (sscanf(name, formats[i], &node, &last) == 1 && last && !name[last])
 			return node;
 	}
 	return 0;
 }
 
-static void add(struct wire_buf *b, const char *name, const char *value)
+/*
+ * The whole environment: a set-user-id program's libc drops LD_LIBRARY_PATH, TMPDIR and others. Only root can read it while
+ * the program is one.
+ */
+static void restore_environment(void)
 {
-	wire_buf_add(b, name, strlen(name));
-	wire_buf_add(b, "=", 1);
-	wire_buf_add(b, value, strlen(value) + 1);
+	size_t size = 0, room = 1 << 16, n = 0;
+	int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+	char *text = malloc(room), *p, **env;
+	ssize_t got;
+
+	while (text && (got = read(fd, text + size, room - size)) > 0) {
+		size += got;
+		if (size == room)
+			text = realloc(text, room *= 2);
+	}
+	close(fd);
+	for (p = text; text && p < text + size; p += strlen(p) + 1)
+		n++;
+	env = calloc(n + 1, sizeof(*env));
+	if (!env)
+		end(126, "out of memory");
+	for (p = text, n = 0; p < text + size; p += strlen(p) + 1)
+		env[n++] = p;
+	environ = env;
 }
 
-static void send_request(int sock, const struct wire_buf *b)
+static void enter(int node)
 {
-	uint32_t len = wire_buf_len(b);
-	int files[3] = { 0, 1, 2 };
-	char control[CMSG_SPACE(sizeof(files))] = "";
-	struct iovec iov = { &len, sizeof(len) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-			      .msg_control = control, .msg_controllen = sizeof(control) };
-	struct cmsghdr *cm = CMSG_FIRSTHDR(&msg);
-	size_t done = 0;
-	ssize_t n;
+	static const struct { const char *name; int type; } spaces[] = {
+		{ "uts", CLONE_NEWUTS }, { "net", CLONE_NEWNET }, { "mnt", CLONE_NEWNS },
+	};
+	char path[64], *cwd = getcwd(NULL, 0);
+	int fds[3], i;
 
-	cm->cmsg_level = SOL_SOCKET;
-	cm->cmsg_type = SCM_RIGHTS;
-	cm->cmsg_len = CMSG_LEN(sizeof(files));
-	memcpy(CMSG_DATA(cm), files, sizeof(files));
-	n = sendmsg(sock, &msg, 0);
-	while (n > 0 && done < len) {
-		n = write(sock, b->data + b->start + done, len - done);
-		done += n > 0 ? n : 0;
+	for (i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), GUEST_NODES "/%d/%s", node, spaces[i].name);
+		fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+		/* a single node is the first namespace */
+		if (fds[i] < 0 && (node > 1 || access(GUEST_DIR, F_OK)))
+			end(126, "there is no node %d here: %s", node, strerror(errno));
 	}
-	if (n <= 0) {
-		perror("softmr-node: cannot hand the command over");
-		exit(126);
-	}
+	for (i = 0; i < 3; i++)
+		if (fds[i] >= 0 && setns(fds[i], spaces[i].type))
+			end(126, "cannot enter node %d: %s", node, strerror(errno));
+	if (setresgid(getgid(), getgid(), getgid()) || setresuid(getuid(), getuid(), getuid()))
+		end(126, "cannot become user %u: %s", getuid(), strerror(errno));
+	if (!cwd || chdir(cwd))
+		fprintf(stderr, "%s: node %d has no %s; going on in /\n", me, node, cwd ? cwd : "such directory");
 }
 
-/* Forward signals until the command's status arrives */
-static int wait_status(int sock, int signals)
+static void set_environment(int node)
 {
-	struct pollfd p[2] = { { sock, POLLIN, 0 }, { signals, POLLIN, 0 } };
-	struct signalfd_siginfo info;
-	int32_t status;
+	char value[32];
 
-	for (;;) {
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents && read(signals, &info, sizeof(info)) == sizeof(info))
-			(void)!send(sock, &info.ssi_signo, sizeof(uint32_t), MSG_NOSIGNAL);
-		if (!p[0].revents)
-			continue;
-		if (read(sock, &status, sizeof(status)) == sizeof(status))
-			return status;
-		fputs("softmr-node: the guest ends\n", stderr);
-		return 126;
-	}
-}
-
-static int run_on(int node, char **words, bool shell)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX, .sun_path = GUEST_SOCKET };
-	struct wire_buf b = { 0 };
-	char number[16], *cwd = getcwd(NULL, 0), **p;
-	mode_t mask;
-	sigset_t set;
-	size_t i;
-	int sock, signals;
-
-	/* block them first, so that none is lost before it can be forwarded */
-	sigemptyset(&set);
-	for (i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		sigaddset(&set, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signals = signalfd(-1, &set, SFD_CLOEXEC);
-
-	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (sock < 0 || connect(sock, (struct sockaddr *)&addr, sizeof(addr))) {
-		fprintf(stderr, "softmr-node: this is not a guest of softmr run (%s: %s)\n",
-			GUEST_SOCKET, strerror(errno));
-		return 126;
-	}
-	snprintf(number, sizeof(number), "%d", node);
-	add(&b, "node", number);
-	mask = umask(0);
-	umask(mask);
-	snprintf(number, sizeof(number), "%d", mask);
-	add(&b, "umask", number);
-	add(&b, "cwd", cwd ? cwd : "/");
-	for (p = environ; *p; p++)
-		add(&b, "env", *p);
-	if (shell) {
-		add(&b, "arg", "/bin/sh");
-		add(&b, "arg", "-c");
-	}
-	for (p = words; *p; p++)
-		add(&b, "arg", *p);
-	send_request(sock, &b);
-	return wait_status(sock, signals);
+	restore_environment();
+	snprintf(value, sizeof(value), "%d", node);
+	setenv("NODE", value, 1);
+	snprintf(value, sizeof(value), "softmr%d", node - 1);
+	if (getenv("SOFTMR_DEVICE"))
+		setenv("SOFTMR_DEVICE", value, 1);
 }
 
 /* Join the words into one line, as rsh and ssh do */
@@ -179,34 +152,36 @@ static char **skip_rsh_options(char **argv)
 
 int node_main(int argc, char **argv)
 {
-	const char *me = strrchr(argv[0], '/');
-	int node;
-	char *line[2] = { NULL, NULL };
+	const char *slash = strrchr(argv[0], '/'), *nodes_there = getenv("NODES");
+	char *line[] = { (char *)"/bin/sh", (char *)"-c", NULL, NULL };
 	bool rsh;
+	int node;
 
 	(void)argc;
-	me = me ? me + 1 : argv[0];
+	me = slash ? slash + 1 : argv[0];
 	rsh = !strcmp(me, "softmr-rsh");
 	argv++;
 	if (*argv && (!strcmp(*argv, "--help") || !strcmp(*argv, "-h")))
-		usage(me, 0);
+		usage(rsh, 0);
 	if (rsh)
 		argv = skip_rsh_options(argv);
 	if (!argv[0] || !argv[1])
-		usage(me, 2);
+		usage(rsh, 2);
 	node = node_number(argv[0]);
-	if (node < 1 || node > NODES_MAX ||
-	    (getenv("NODES") && node > atoi(getenv("NODES")))) {
-		fprintf(stderr, "%s: there is no node '%s'; there are node1 to node%s\n", me,
-			argv[0], getenv("NODES") ? getenv("NODES") : "...");
-		return 126;
-	}
+	if (node < 1 || node > NODES_MAX || (nodes_there && node > atoi(nodes_there)))
+		end(126, "there is no node '%s'; there are node1 to node%s", argv[0],
+		    nodes_there ? nodes_there : "...");
 	argv++;
 	if (!strcmp(*argv, "--") && argv[1])
 		argv++;
 	if (rsh) {
-		line[0] = join(argv);
+		line[2] = join(argv);
 		argv = line;
 	}
-	return run_on(node, argv, rsh);
+	set_environment(node);
+	enter(node);
+	execvp(argv[0], argv);
+	if (errno == ENOENT)
+		end(127, "%s: command not found", argv[0]);
+	end(126, "%s: %s", argv[0], strerror(errno));
 }

@@ -185,8 +185,8 @@ static void set_up(const struct job *job, int node)
 
 /*
  * A child creates the namespaces of one node. It reports when it has its
- * network namespace, waits for eth0, and reports when it has its own file
- * system, after all nodes have their names.
+ * network namespace, waits for eth0, reports when it has its own file
+ * system, after all nodes have their names, and when all is set up.
  */
 struct birth {
 	int pid;
@@ -217,7 +217,11 @@ static void be_node(const struct job *job, int node, struct birth *b)
 	root_mount_sys();
 	meet(b);
 	set_up(job, node);
-	_exit(0);
+	if (write(b->ready[1], "", 1) != 1)
+		_exit(1);
+	/* softmr-node finds the namespaces by this process */
+	for (;;)
+		pause();
 }
 
 static int open_ns(int pid, const char *name)
@@ -232,7 +236,7 @@ static int open_ns(int pid, const char *name)
 	return fd;
 }
 
-/* ip(8) shows it as node1, node2... */
+/* ip(8) shows it as node1, node2...; softmr-node enters it. */
 static void name_netns(int node, int pid)
 {
 	char path[64], ns[64];
@@ -245,6 +249,11 @@ static void name_netns(int node, int pid)
 	if (fd >= 0)
 		close(fd);
 	mount(ns, path, NULL, MS_BIND, NULL);
+	snprintf(path, sizeof(path), GUEST_NODES "/%d", node);
+	snprintf(ns, sizeof(ns), "/proc/%d/ns", pid);
+	mkdir(GUEST_NODES, 0755);
+	if (symlink(ns, path))
+		fail("cannot link %s: %s", path, strerror(errno));
 }
 
 static void wait_ready(const struct birth *b, int node)
@@ -290,7 +299,7 @@ static void plug_in(int node)
 static void make_many(const struct job *job, int n)
 {
 	struct birth *births = calloc(n + 1, sizeof(*births));
-	int k, status;
+	int k;
 
 	if (!births)
 		fail("out of memory");
@@ -310,8 +319,7 @@ static void make_many(const struct job *job, int n)
 		answer(&births[k], k);
 	}
 	for (k = 1; k <= n; k++) {
-		if (waitpid(births[k].pid, &status, 0) < 0 || status)
-			fail("cannot make node %d", k);
+		wait_ready(&births[k], k);
 		close(births[k].ready[0]);
 		close(births[k].go[0]);
 		close(births[k].go[1]);

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "run.h"
 
+#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,9 +170,7 @@ static void show_version(struct options *o, char *value)
 	exit(0);
 }
 
-static void show_help(struct options *o, char *value);
-
-/* -- the options; --help is generated from them, and softmr.bash reads --help for completion */
+/* -- the options; softmr.bash reads --help for completion */
 
 enum kind {
 	FLAG,		/* a bool */
@@ -196,7 +194,7 @@ static const struct rule {
 	const char *help;
 } rules[] = {
 	{ "nodes", 'n', NUMBER, AT(nodes), 1, NODES_MAX, .arg = "N",
-	  .help = "so many machines on one Ethernet segment (1); COMMAND runs on the first, and starts\n"
+	  .help = "so many machines on one Ethernet segment (1); COMMAND runs on the first, and starts "
 		  "what it wants on the others by softmr-node(1) or, as mpirun does, by softmr-rsh(1)" },
 	{ "each", 0, FLAG, AT(each),
 	  .help = "COMMAND runs on every node; each line of output begins with its node" },
@@ -207,7 +205,7 @@ static const struct rule {
 	{ "netem", 0, TEXT, AT(netem), .arg = "SPEC",
 	  .help = "the network loses, delays or damages packets: \"loss 1% delay 1ms\"; takes tc(8) of this machine" },
 	{ "trace", 0, OWN, .set = set_trace, .arg = "FILE",
-	  .help = "write what happens on all links to FILE, a timeline for https://ui.perfetto.dev; takes\n"
+	  .help = "write what happens on all links to FILE, a timeline for https://ui.perfetto.dev; takes "
 		  "softmr trace, of this machine" },
 	{ "root", 0, FLAG, AT(root),
 	  .help = "be root in the guest (nothing that this user may not do on this machine)" },
@@ -224,7 +222,7 @@ static const struct rule {
 	{ "no-provider", 0, FLAG, AT(no_provider),
 	  .help = "add no provider" },
 	{ "with-verbs", 0, FLAG, AT(with_verbs),
-	  .help = "add the runtime's own libibverbs and ibv_devinfo, ibv_rc_pingpong..., where this machine\n"
+	  .help = "add the runtime's own libibverbs and ibv_devinfo, ibv_rc_pingpong..., where this machine "
 		  "has none" },
 	{ "verbose", 'v', FLAG, AT(verbose),
 	  .help = "say which libibverbs COMMAND has, and what was added for it" },
@@ -241,51 +239,20 @@ static const struct rule {
 	{ "layer", 0, LIST, AT(layers), .arg = "DIR",
 	  .help = "make the guest's root of such directories, lowest first, not of this machine's /" },
 	{ "version", 'V', OWN, .set = show_version, .help = "show the version" },
-	{ "help", 'h', OWN, .set = show_help, .help = "show this" },
 };
 
 #define RULES	(sizeof(rules) / sizeof(rules[0]))
-/* The column where the help of an option begins */
-#define HELP_COLUMN	26
 
-static void print_rule(const struct rule *r)
-{
-	char left[64];
-	const char *line = r->help, *end;
-
-	snprintf(left, sizeof(left), "%s%c%s--%s%s%s", r->letter ? "-" : " ", r->letter ? r->letter : ' ',
-		 r->letter ? ", " : "  ", r->name, r->arg ? " " : "", r->arg ? r->arg : "");
-	printf("  %-*s", HELP_COLUMN - 2, left);
-	for (; (end = strchr(line, '\n')); line = end + 1)
-		printf("%.*s\n%*s", (int)(end - line), line, HELP_COLUMN, "");
-	puts(line);
-}
-
-static void show_help(struct options *o, char *value)
-{
-	size_t i;
-
-	(void)o;
-	(void)value;
-	fputs("Usage: softmr run [OPTION...] [--] COMMAND [ARG...]\n"
-	      "Run COMMAND, a program of this machine, where there is an RDMA device: in a User-Mode Linux guest whose\n"
-	      "root is this machine's file system. It takes no root, no kernel module, no KVM and no hardware. Status,\n"
-	      "signals, terminal, input and output are COMMAND's. What it writes is lost, but for --rw.\n\n", stdout);
-	for (i = 0; i < RULES; i++)
-		print_rule(&rules[i]);
-	printf("\n"
-	       "In the guest NODE, NODES and SOFTMR_DEVICE (softmr0 on the first node) are in the environment; eth0 has\n"
-	       "10.0.0.<node> and fd00::<node>; the nodes are called node1, node2...\n"
-	       "\n"
-	       "Exit status: COMMAND's, or 128 and the number of the signal that ended it; with --each the first that is\n"
-	       "not 0; or, with a message,\n"
-	       "  %d  the guest died, or its kernel reported an error of its own\n"
-	       "  %d  COMMAND still ran after --timeout seconds\n"
-	       "  %d  the guest could not be started\n"
-	       "126 and 127 are, as in a shell, a command that cannot be run, and one that is not there.\n",
-	       STATUS_DIED, STATUS_TIMEOUT, STATUS_NO_BOOT);
-	exit(0);
-}
+static const char doc[] =
+	"Run COMMAND, a program of this machine, where there is an RDMA device: in a User-Mode Linux guest whose root is this "
+	"machine's file system. It takes no root, no kernel module, no KVM and no hardware. Status, signals, terminal, input "
+	"and output are COMMAND's. What it writes is lost, but for --rw.\v"
+	"In the guest NODE, NODES and SOFTMR_DEVICE (softmr0 on the first node) are in the environment; eth0 has "
+	"10.0.0.<node> and fd00::<node>; the nodes are called node1, node2...\n\n"
+	"Exit status: COMMAND's, or 128 and the number of the signal that ended it; with --each the first that is not 0; or, "
+	"with a message, 123: the guest died, or its kernel reported an error of its own; 124: COMMAND still ran after "
+	"--timeout seconds; 125: the guest could not be started. 126 and 127 are, as in a shell, a command that cannot be run, "
+	"and one that is not there.";
 
 static void apply(struct options *o, const struct rule *r, char *value)
 {
@@ -313,32 +280,26 @@ static void apply(struct options *o, const struct rule *r, char *value)
 	}
 }
 
-/* getopt's own tables. The value of an option is 256 plus its place in the table, or its letter. */
-static void make_tables(struct option *longs, char *letters)
+/* The key of an option is its letter, or 256 plus its place in the table. */
+static error_t take(int key, char *value, struct argp_state *state)
 {
+	struct options *o = state->input;
 	size_t i;
 
-	*letters++ = '+';
-	for (i = 0; i < RULES; i++) {
-		longs[i] = (struct option){ rules[i].name, rules[i].arg ? required_argument : no_argument,
-					    NULL, 256 + i };
-		if (!rules[i].letter)
-			continue;
-		*letters++ = rules[i].letter;
-		if (rules[i].arg)
-			*letters++ = ':';
+	if (key == 'h')
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	if (key == ARGP_KEY_ARGS) {
+		o->command = state->argv + state->next;
+		state->next = state->argc;
+		return 0;
 	}
-}
-
-static const struct rule *find_rule(int c)
-{
-	size_t i;
-
-	for (i = 0; i < RULES; i++)
-		if (c == 256 + (int)i || (c && c == rules[i].letter))
-			return &rules[i];
-	fputs("Try softmr run --help.\n", stderr);
-	exit(STATUS_USAGE);
+	for (i = 0; key > 0 && i < RULES; i++) {
+		if (key != 256 + (int)i && key != rules[i].letter)
+			continue;
+		apply(o, &rules[i], value);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 /* The directory in which the command runs */
@@ -354,17 +315,19 @@ static const char *working_dir(const char *chdir)
 
 void options_parse(struct options *o, int argc, char **argv)
 {
-	struct option longs[RULES + 1] = { 0 };
-	char letters[2 * RULES + 2] = "";
+	struct argp_option table[RULES + 2] = { 0 };
+	const struct argp argp = { .options = table, .parser = take, .args_doc = "COMMAND [ARG...]", .doc = doc };
 	size_t i;
-	int c;
 
 	*o = (struct options){ .nodes = 1 };
-	make_tables(longs, letters);
+	for (i = 0; i < RULES; i++)
+		table[i] = (struct argp_option){ rules[i].name, rules[i].letter ? rules[i].letter : 256 + (int)i,
+						 rules[i].arg, 0, rules[i].help, 0 };
+	table[i] = (struct argp_option){ "help", 'h', NULL, 0, "show this", 0 };
+	argp_err_exit_status = STATUS_USAGE;
 	argv[0] = (char *)"softmr-run";
-	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1)
-		apply(o, find_rule(c), optarg);
-	if (optind == argc)
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, o);
+	if (!o->command)
 		die(STATUS_USAGE, "there is no COMMAND to run (see softmr run --help)");
 	if (o->trace) {
 		list_add(&o->rw, (char *)o->trace_dir);
@@ -375,7 +338,6 @@ void options_parse(struct options *o, int argc, char **argv)
 		if (access(o->rw[i], W_OK))
 			die(STATUS_USAGE, "--rw %s: this user cannot write there", o->rw[i]);
 	}
-	o->command = argv + optind;
 	o->dir = working_dir(o->chdir);
 	o->cpus_asked = o->cpus;
 	o->cpus = o->cpus ? o->cpus : CPUS_DEFAULT;

@@ -354,6 +354,8 @@ static void keep_program(int fd)
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
 		if (write(out, buf, n) != n)
 			fail("cannot write to %s: %s", GUEST_DIR, strerror(errno));
+	if (fchmod(out, 04755))
+		fail("cannot make softmr-node set-user-id: %s", strerror(errno));
 	close(out);
 	close(fd);
 }

@@ -84,13 +84,6 @@ static void copy_wc(struct ibv_wc *wc, const struct smr_cqe *cqe)
 	wc->dlid_path_bits = cqe->dlid_path_bits;
 }
 
-/**
- * smr_poll_cq - take completions from a CQ
- * @num_entries: how many at most
- * @wc: where they go
- *
- * Return: how many there were; never an error.
- */
 int smr_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct smr_cq *cq = to_smr_cq(ibcq);
@@ -157,63 +150,30 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 	unlock_cq(cq);
 }
 
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->opcode;
-}
+#define READ_FIELD(type, name, field)                                          \
+	static type read_##name(struct ibv_cq_ex *ibcq)                        \
+	{                                                                      \
+		return current_cq(ibcq)->cur->field;                           \
+	}
 
-static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->vendor_err;
-}
+READ_FIELD(enum ibv_wc_opcode, opcode, opcode)
+READ_FIELD(uint32_t, vendor_err, vendor_err)
+READ_FIELD(uint32_t, byte_len, byte_len)
+READ_FIELD(uint32_t, qp_num, qp_num)
+READ_FIELD(uint32_t, src_qp, src_qp)
+READ_FIELD(unsigned int, wc_flags, wc_flags)
+READ_FIELD(uint32_t, slid, slid)
+READ_FIELD(uint8_t, sl, sl)
+READ_FIELD(uint8_t, dlid_path_bits, dlid_path_bits)
+READ_FIELD(uint16_t, cvlan, vlan_id)
+/* The raw clock and the wall clock are the same: CLOCK_REALTIME in ns. */
+READ_FIELD(uint64_t, timestamp, timestamp)
+#undef READ_FIELD
 
-static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->byte_len;
-}
-
-/*
- * Also returns the invalidated rkey, which libibverbs reads through this
- * function.
- */
+/* Also returns the invalidated rkey, which libibverbs reads through this function. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return smr_imm_of_abi(current_cq(ibcq)->cur->imm_or_rkey);
-}
-
-static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->qp_num;
-}
-
-static uint32_t read_src_qp(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->src_qp;
-}
-
-static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->wc_flags;
-}
-
-static uint32_t read_slid(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->slid;
-}
-
-static uint8_t read_sl(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->sl;
-}
-
-static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->dlid_path_bits;
-}
-
-static uint16_t read_cvlan(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->vlan_id;
 }
 
 /* The tag shares its field with data that messages of other QPs may carry. */
@@ -223,12 +183,6 @@ static uint32_t read_flow_tag(struct ibv_cq_ex *ibcq)
 
 	return cqe->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ?
 	       0 : cqe->flow_tag;
-}
-
-/* The raw clock and the wall clock are the same: CLOCK_REALTIME in ns. */
-static uint64_t read_timestamp(struct ibv_cq_ex *ibcq)
-{
-	return current_cq(ibcq)->cur->timestamp;
 }
 
 static void set_standard_ops(struct ibv_cq_ex *cq, uint64_t wc_flags)
@@ -342,13 +296,6 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 	return ret;
 }
 
-/**
- * smr_create_cq_ex - create a completion queue
- * @attr: its size, its channel, and the fields that will be read from
- * completions
- *
- * Return: the CQ, or NULL and errno.
- */
 struct ibv_cq_ex *smr_create_cq_ex(struct ibv_context *context,
 				   struct ibv_cq_init_attr_ex *attr)
 {
@@ -388,14 +335,6 @@ err:
 	return NULL;
 }
 
-/**
- * smr_create_cq - create a completion queue for ibv_poll_cq()
- * @cqe: the minimum number of entries
- * @channel: where its events go, or NULL
- * @comp_vector: which of the device's vectors signals them
- *
- * Return: the CQ, or NULL and errno.
- */
 struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,
 			     int comp_vector)
@@ -410,14 +349,10 @@ struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
-/**
- * smr_resize_cq - give a completion queue another size
- * @cqe: the minimum number of entries
- *
- * The kernel moves the completions that were not polled yet into the new ring,
- * between the indices in the new ring's head, and then produces there. Other
- * pollers wait during that time. If the new ring cannot be mapped, the CQ is
- * empty until another resize succeeds.
+/*
+ * The kernel moves the completions that were not polled yet into the new ring, between the indices in the new ring's head,
+ * and then produces there. Other pollers wait during that time. If the new ring cannot be mapped, the CQ is empty until
+ * another resize succeeds.
  */
 int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -448,10 +383,6 @@ unlock:
 	return ret;
 }
 
-/**
- * smr_modify_cq - set the moderation of events
- * @attr: how many completions, how many microseconds
- */
 int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 {
 	struct ibv_modify_cq cmd = {};
@@ -459,10 +390,6 @@ int smr_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 	return ibv_cmd_modify_cq(cq, attr, &cmd, sizeof(cmd));
 }
 
-/**
- * smr_destroy_cq - destroy a completion queue
- * @ibcq: the CQ, which stays valid if the kernel refuses
- */
 int smr_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct smr_cq *cq = to_smr_cq(ibcq);
@@ -477,16 +404,11 @@ int smr_destroy_cq(struct ibv_cq *ibcq)
 	return 0;
 }
 
-/**
- * smr_cq_forget_qp - drop the completions of a QP that is reset or destroyed
- * @ibcq: a CQ of the QP, or NULL
- * @qp_num: the QP, for which the kernel no longer makes completions
- *
- * Takes the CQ's lock. Entries between the indices belong to the provider, so
- * it can move the remaining ones together while the kernel produces. They move
- * up, towards the producer. So the freed entries are returned to the kernel: at
- * once or, in the middle of a batch of a single-threaded CQ, at the end of the
- * batch. For other CQs a batch holds the lock.
+/*
+ * Drop the completions of a QP that is reset or destroyed, for which the kernel makes no more. Entries between the indices
+ * belong to the provider, so it can move the remaining ones together while the kernel produces. They move up, towards the
+ * producer. So the freed entries are returned to the kernel: at once or, in the middle of a batch of a single-threaded CQ, at
+ * the end of the batch. For other CQs a batch holds the lock.
  */
 void smr_cq_forget_qp(struct ibv_cq *ibcq, uint32_t qp_num)
 {

@@ -24,11 +24,6 @@ enum {
 	SMR_OBJECT_ALIGNMENT = 16,
 };
 
-/**
- * smr_alloc_pd - allocate a protection domain
- *
- * Return: the PD, or NULL and errno.
- */
 struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 {
 	struct ib_uverbs_alloc_pd_resp resp = {};
@@ -50,11 +45,6 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 	return &pd->pd;
 }
 
-/**
- * smr_dealloc_pd - free a protection domain or a parent domain
- * @ibpd: the domain; it stays valid if the kernel refuses, or with EBUSY if a
- *	parent domain refers to it or an object is in it
- */
 int smr_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct smr_pd *pd = to_smr_pd(ibpd);
@@ -77,13 +67,6 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
 	return 0;
 }
 
-/**
- * smr_import_pd - use a protection domain of another process
- * @context: the device, imported
- * @handle: the domain's
- *
- * Return: the PD, or NULL and errno.
- */
 struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle)
 {
 	struct smr_pd *pd = smr_zalloc(context, sizeof(*pd));
@@ -95,23 +78,12 @@ struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle)
 	return &pd->pd;
 }
 
-/**
- * smr_unimport_pd - forget an imported protection domain, which is not freed
- */
 void smr_unimport_pd(struct ibv_pd *pd)
 {
 	free(to_smr_pd(pd));
 }
 
-/**
- * smr_alloc_td - allocate a thread domain
- * @attr: no attribute is supported yet
- *
- * A thread domain could avoid locks. A single thread never contends for them,
- * so they are taken anyway.
- *
- * Return: the domain, or NULL and errno.
- */
+/* A thread domain could avoid locks. A single thread never contends for them, so they are taken anyway. */
 struct ibv_td *smr_alloc_td(struct ibv_context *context,
 			    struct ibv_td_init_attr *attr)
 {
@@ -129,10 +101,6 @@ struct ibv_td *smr_alloc_td(struct ibv_context *context,
 	return &td->td;
 }
 
-/**
- * smr_dealloc_td - free a thread domain
- * @ibtd: the domain; EBUSY while a parent domain refers to it
- */
 int smr_dealloc_td(struct ibv_td *ibtd)
 {
 	struct smr_td *td = container_of(ibtd, struct smr_td, td);
@@ -175,13 +143,6 @@ static void use_td(struct smr_pd *parent, struct ibv_td *td)
 	atomic_fetch_add(&parent->td->users, 1);
 }
 
-/**
- * smr_alloc_parent_domain - allocate a protection domain with allocators and a
- * thread domain for the objects in it
- * @attr: the protection domain, the thread domain, the allocators
- *
- * Return: the domain, or NULL and errno.
- */
 struct ibv_pd *
 smr_alloc_parent_domain(struct ibv_context *context,
 			struct ibv_parent_domain_init_attr *attr)
@@ -210,17 +171,9 @@ smr_alloc_parent_domain(struct ibv_context *context,
 	return &parent->pd;
 }
 
-/**
- * smr_object_alloc - memory for a QP, an SRQ or a CQ
- * @pd: the domain of the object, or NULL
- * @size: bytes
- * @type: enum softmrdv_res_type
- * @home: filled in; the object keeps it for smr_object_free()
- *
- * The rings are the kernel's memory, so the application's allocators are not
- * used for them.
- *
- * Return: the memory, all zeros; or NULL and ENOMEM in errno.
+/*
+ * The rings are the kernel's memory, so the application's allocators are not used for them. The object keeps @home for
+ * smr_object_free().
  */
 void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
 		       size_t size, uint64_t type, struct smr_home *home)
@@ -248,12 +201,6 @@ void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
 	return object;
 }
 
-/**
- * smr_object_free - undo smr_object_alloc()
- * @object: the memory
- * @type: the same as in smr_object_alloc()
- * @home: as smr_object_alloc() filled it in
- */
 void smr_object_free(void *object, uint64_t type, struct smr_home home)
 {
 	struct smr_pd *parent = home.parent;

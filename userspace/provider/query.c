@@ -29,12 +29,6 @@ static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 	pacing->supported_qpts = resp->rate_limit_qpts;
 }
 
-/**
- * smr_query_device_ex - the device's attributes
- * @input: libibverbs'
- * @attr: the answer
- * @attr_size: bytes of it that the application knows
- */
 int smr_query_device_ex(struct ibv_context *context,
 			const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t attr_size)
@@ -58,11 +52,6 @@ int smr_query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-/**
- * smr_query_port - a port's attributes
- * @port: the port's number
- * @attr: the answer
- */
 int smr_query_port(struct ibv_context *context, uint8_t port,
 		   struct ibv_port_attr *attr)
 {
@@ -89,12 +78,6 @@ static void read_raw_clock(struct timespec *raw)
 		};
 }
 
-/**
- * smr_query_rt_values - read the clock of the completions' timestamps
- * @values: comp_mask says which values
- *
- * The device's raw clock is the host's CLOCK_REALTIME, in nanoseconds.
- */
 int smr_query_rt_values(struct ibv_context *context,
 			struct ibv_values_ex *values)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The provider's objects. Each function is documented where it is defined; all
- * that return int return 0 or a positive errno.
+ * The provider's objects. Functions that make one return NULL and set errno if they cannot; all that return int return 0 or
+ * a positive errno. An object stays valid if the kernel refuses to end it.
  */
 #ifndef SMR_PROVIDER_SOFTMR_H
 #define SMR_PROVIDER_SOFTMR_H
@@ -182,12 +182,16 @@ struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			     uint64_t offset, size_t length,
 			     unsigned int access);
 
-/* pd.c */
+/* handles.c */
 struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
 			       struct ibv_xrcd_init_attr *attr);
 int smr_close_xrcd(struct ibv_xrcd *xrcd);
 struct ibv_ah *smr_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int smr_destroy_ah(struct ibv_ah *ah);
+struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int smr_dealloc_mw(struct ibv_mw *mw);
+struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int smr_destroy_flow(struct ibv_flow *flow);
 
 /* mr.c */
 struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
@@ -204,10 +208,6 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 int smr_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle);
 void smr_unimport_mr(struct ibv_mr *mr);
-
-/* mw.c */
-struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
-int smr_dealloc_mw(struct ibv_mw *mw);
 
 /* comp_cntr.c */
 struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
@@ -253,10 +253,6 @@ int smr_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 int smr_destroy_qp(struct ibv_qp *qp);
 int smr_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int smr_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
-
-/* flow.c */
-struct ibv_flow *smr_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
-int smr_destroy_flow(struct ibv_flow *flow);
 
 /* post.c */
 int smr_sq_ring(const struct smr_qp *qp);

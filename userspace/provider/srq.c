@@ -55,12 +55,6 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 	return ret;
 }
 
-/**
- * smr_create_srq_ex - create a shared receive queue
- * @attr: its type and size; the size it got is written back
- *
- * Return: the SRQ, or NULL and errno.
- */
 struct ibv_srq *smr_create_srq_ex(struct ibv_context *context,
 				  struct ibv_srq_init_attr_ex *attr)
 {
@@ -96,13 +90,6 @@ err:
 	return NULL;
 }
 
-/**
- * smr_create_srq - create a basic shared receive queue
- * @pd: its protection domain
- * @attr: its size; the size it got is written back
- *
- * Return: the SRQ, or NULL and errno.
- */
 struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
 			       struct ibv_srq_init_attr *attr)
 {
@@ -172,11 +159,6 @@ unlock:
 	return ret;
 }
 
-/**
- * smr_modify_srq - change the size, arm the limit event
- * @attr: the size and the limit
- * @attr_mask: which of them, enum ibv_srq_attr_mask
- */
 int smr_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		   int attr_mask)
 {
@@ -190,10 +172,6 @@ int smr_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 }
 
-/**
- * smr_query_srq - size and limit of a shared receive queue
- * @attr: the answer
- */
 int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
 	struct ibv_query_srq cmd = {};
@@ -201,11 +179,6 @@ int smr_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
 }
 
-/**
- * smr_get_srq_num - the number that names an SRQ in a peer's XRC work request
- * @ibsrq: an SRQ of the XRC type
- * @srq_num: the answer
- */
 int smr_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 {
 	struct smr_srq *srq = to_smr_srq(ibsrq);
@@ -217,10 +190,6 @@ int smr_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-/**
- * smr_destroy_srq - destroy a shared receive queue
- * @ibsrq: the SRQ, which stays valid if the kernel refuses
- */
 int smr_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct smr_srq *srq = to_smr_srq(ibsrq);

@@ -17,11 +17,6 @@ enum {
 	SMR_QP_ATTRS = ((IBV_QP_DEST_QPN << 1) - 1) | IBV_QP_RATE_LIMIT,
 };
 
-/**
- * smr_why_now - the time of the kernel's records
- *
- * Return: nanoseconds of CLOCK_REALTIME.
- */
 uint64_t smr_why_now(void)
 {
 	struct timespec now;
@@ -100,13 +95,6 @@ static void address(struct ibv_context *context, uint32_t qpn,
 			    half(dgid, 0), half(dgid, 8));
 }
 
-/**
- * smr_why_address - give the reason why an address was refused
- * @qpn: the QP that it was for, or 0
- * @attr: the address
- * @since: the time before the call
- * @err: its errno
- */
 void smr_why_address(struct ibv_context *context, uint32_t qpn,
 		     const struct ibv_ah_attr *attr, uint64_t since, int err)
 {
@@ -114,16 +102,7 @@ void smr_why_address(struct ibv_context *context, uint32_t qpn,
 		address(context, qpn, attr, err);
 }
 
-/**
- * smr_why_modify - give the reason why ibv_modify_qp() was refused
- * @attr: its attributes
- * @attr_mask: which of them, enum ibv_qp_attr_mask
- * @since: the time before the call
- * @err: its errno
- *
- * Only for what the core checks itself: ports and addresses, and the range of
- * the states.
- */
+/* Only for what the core checks itself: ports and addresses, and the range of the states */
 void smr_why_modify(struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 		    int attr_mask, uint64_t since, int err)
 {
@@ -149,37 +128,18 @@ void smr_why_modify(struct ibv_qp *qp, const struct ibv_qp_attr *attr,
 		address(context, qpn, &attr->ah_attr, err);
 }
 
-/**
- * smr_why_in_use - give the reason why an object could not be ended
- * @qpn: its number, if it is a QP; else 0
- * @kind: of object
- * @err: the errno
- *
- * Return: @err.
- */
 int smr_why_in_use(struct ibv_context *context, uint32_t qpn,
 		   enum smr_kind kind, int err)
 {
 	return err == EBUSY ? smr_refuse(context, qpn, IN_USE, kind) : err;
 }
 
-/**
- * smr_why_old - give the reason why a method could not be called
- * @err: the errno; EPROTONOSUPPORT: the module or the kernel lacks the method
- *
- * Return: the errno for the program.
- */
+/* EPROTONOSUPPORT: the module or the kernel lacks the method. */
 int smr_why_old(struct ibv_context *context, int err)
 {
 	return err == EPROTONOSUPPORT ? smr_refuse(context, 0, OLD_MODULE, 0) : err;
 }
 
-/**
- * smr_why_ring - give the reason why a ring could not be mapped
- * @err: the errno, or 0
- *
- * Return: @err.
- */
 int smr_why_ring(struct ibv_context *context, int err)
 {
 	if (err == ENOMEM)

@@ -34,14 +34,7 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 	wq->max_inline = info->max_inline;
 }
 
-/**
- * smr_wq_init - map a work queue and make it ready to post to
- * @qpn: see struct smr_wq
- * @made: the kernel's description of the ring; there may be none
- * @head: bytes of an entry before its SGEs or inline data
- *
- * Return: 0 or a positive errno.
- */
+/* @head: bytes of an entry before its SGEs or inline data. There may be no ring. */
 int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
 		const struct smr_new_ring *made, uint32_t head)
 {
@@ -59,16 +52,7 @@ int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
 	return 0;
 }
 
-/**
- * smr_wq_use_ring - replace a work queue's ring
- * @wq: the queue; its lock is held
- * @made: the kernel's description of the new ring, which it already uses
- * @head: bytes of an entry before its SGEs
- * @room: addresses that were reserved for it
- *
- * Return: 0 or a positive errno; then nothing can be posted to the queue until
- * it gets another ring.
- */
+/* The kernel already uses the new ring. On failure nothing can be posted until the queue gets another one. */
 int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 		    uint32_t head, struct smr_room *room)
 {
@@ -91,22 +75,13 @@ int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 	return ret;
 }
 
-/**
- * smr_wq_fini - undo smr_wq_init()
- * @wq: the queue; no thread posts to it
- */
 void smr_wq_fini(struct smr_wq *wq)
 {
 	smr_lock_destroy(&wq->lock);
 	smr_ring_unmap(&wq->ring);
 }
 
-/**
- * smr_wq_reset - adopt the indices that the kernel has set
- * @wq: a queue whose QP is in the RESET state
- *
- * Takes the queue's lock.
- */
+/* Adopt the indices that the kernel has set: the QP is in the RESET state. */
 void smr_wq_reset(struct smr_wq *wq)
 {
 	if (!wq->ring.hdr)
@@ -116,12 +91,6 @@ void smr_wq_reset(struct smr_wq *wq)
 	smr_unlock(&wq->lock);
 }
 
-/**
- * smr_wq_refuse_full - refuse a request because the queue is full
- * @wq: the queue; its lock is held
- *
- * Return: ENOMEM.
- */
 int smr_wq_refuse_full(struct smr_wq *wq)
 {
 	if (wq->full_at == wq->prod)

@@ -342,15 +342,7 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
 	return ops;
 }
 
-/**
- * smr_qp_set_wr_ops - give a QP the ibv_wr_*() interface
- * @qp: a QP whose send_ops are set and which is not used yet
- * @type: its type
- * @send_ops_flags: what the application will post, enum
- *	ibv_qp_create_send_ops_flags
- *
- * Return: 0, or EOPNOTSUPP if this type of QP lacks one of the operations.
- */
+/* EOPNOTSUPP: this type of QP lacks one of the operations. */
 int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
 		      uint64_t send_ops_flags)
 {

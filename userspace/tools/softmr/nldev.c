@@ -2,12 +2,10 @@
 #include "nldev.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <netlink/attr.h>
-#include <netlink/handlers.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
@@ -15,6 +13,7 @@
 
 #include <softmr-abi.h>
 
+#include "netlink.h"
 #include "util.h"
 
 int nldev_open(struct nl_sock **sk)
@@ -42,88 +41,40 @@ void nldev_close(struct nl_sock *sk)
 
 /* -- one request, and its answers */
 
-/**
- * struct talk - a request in progress
- * @answer: called for each message of the answer; may be NULL
- * @arg: passed to it
- * @err: of the kernel; a negative errno
- * @done: the last message has arrived
- */
-struct talk {
+struct reader {
 	answer_fn answer;
 	void *arg;
-	int err;
-	bool done;
 };
 
 static int on_valid(struct nl_msg *msg, void *arg)
 {
 	struct nlattr *tb[RDMA_NLDEV_ATTR_MAX] = {};
-	struct talk *talk = arg;
+	struct reader *reader = arg;
 
 	/* newer kernels may have attributes beyond those that are parsed */
 	if (nlmsg_parse(nlmsg_hdr(msg), 0, tb, RDMA_NLDEV_ATTR_MAX - 1, NULL) < 0)
 		return NL_SKIP;
-	if (talk->answer)
-		talk->answer(tb, talk->arg);
+	if (reader->answer)
+		reader->answer(tb, reader->arg);
 	return NL_OK;
 }
 
-static int on_end(struct nl_msg *msg, void *arg)
+static int talk(struct nl_sock *sk, struct nl_msg *msg, answer_fn answer, void *arg)
 {
-	struct talk *talk = arg;
-
-	(void)msg;
-	talk->done = true;
-	return NL_STOP;
+	return netlink_ask(sk, msg, on_valid, &(struct reader){ answer, arg });
 }
 
-/*
- * libnl has fewer error codes than the kernel, so use the errno of the message
- */
-static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *error, void *arg)
-{
-	struct talk *talk = arg;
-
-	(void)addr;
-	talk->err = error->error;
-	talk->done = true;
-	return NL_STOP;
-}
-
-static int talk(struct nl_sock *sk, struct nl_msg *msg, answer_fn answer,
-		void *arg)
-{
-	struct talk state = { .answer = answer, .arg = arg };
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int ret;
-
-	if (!cb)
-		return -ENOMEM;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_valid, &state);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_end, &state);
-	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_end, &state);
-	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &state);
-	ret = nl_send_auto(sk, msg);
-	while (ret >= 0 && !state.done)
-		ret = nl_recvmsgs(sk, cb);
-	nl_cb_put(cb);
-	if (state.err)
-		return state.err;
-	return ret < 0 && !state.done ? -EIO : 0;
-}
-
-/* A message for a command; never NULL. */
 static struct nl_msg *question(int command, int flags)
 {
-	struct nl_msg *msg;
+	return netlink_request(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), flags);
+}
 
-	msg = nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command),
-				 NLM_F_REQUEST | flags);
-	if (!msg) {
-		complain("there is no memory");
-		exit(1);
-	}
+/* About a device */
+static struct nl_msg *question_of(int command, int flags, uint32_t index)
+{
+	struct nl_msg *msg = question(command, flags);
+
+	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	return msg;
 }
 
@@ -177,37 +128,27 @@ static void take_driver(struct nlattr **tb, void *arg)
 
 static int ask_port(struct nl_sock *sk, struct rdma_dev *dev)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_PORT_GET, 0);
-	int ret;
+	struct nl_msg *msg = question_of(RDMA_NLDEV_CMD_PORT_GET, 0, dev->index);
 
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, dev->index);
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
-	ret = talk(sk, msg, take_port, dev);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, msg, take_port, dev);
 }
 
 static int ask_driver(struct nl_sock *sk, struct rdma_dev *dev)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
-	int ret;
+	struct nl_msg *msg = question_of(RDMA_NLDEV_CMD_GET_CHARDEV, 0, dev->index);
 
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, dev->index);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
-	ret = talk(sk, msg, take_driver, dev);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, msg, take_driver, dev);
 }
 
 int nldev_list(struct nl_sock *sk, struct rdma_dev **devs, size_t *n)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
 	struct list list = {};
 	size_t i;
 	int ret;
 
-	ret = talk(sk, msg, take_device, &list);
-	nlmsg_free(msg);
+	ret = talk(sk, question(RDMA_NLDEV_CMD_GET, NLM_F_DUMP), take_device, &list);
 	if (ret) {
 		free(list.devs);
 		return ret;
@@ -271,49 +212,30 @@ int nldev_find(struct nl_sock *sk, const char *name, struct rdma_dev *dev)
 int nldev_newlink(struct nl_sock *sk, const char *name, const char *netdev)
 {
 	struct nl_msg *msg = question(RDMA_NLDEV_CMD_NEWLINK, 0);
-	int ret;
 
 	nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_LINK_TYPE, LINK_TYPE);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
-	ret = talk(sk, msg, NULL, NULL);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, msg, NULL, NULL);
 }
 
 int nldev_dellink(struct nl_sock *sk, uint32_t index)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_DELLINK, 0);
-	int ret;
-
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
-	ret = talk(sk, msg, NULL, NULL);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, question_of(RDMA_NLDEV_CMD_DELLINK, 0, index), NULL, NULL);
 }
 
 int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_SET, 0);
-	int ret;
+	struct nl_msg *msg = question_of(RDMA_NLDEV_CMD_SET, 0, index);
 
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, index);
 	nla_put_string(msg, RDMA_NLDEV_ATTR_DEV_NAME, name);
-	ret = talk(sk, msg, NULL, NULL);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, msg, NULL, NULL);
 }
 
 int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
 		    answer_fn answer, void *arg)
 {
-	struct nl_msg *msg = question(command, NLM_F_DUMP);
-	int ret;
-
-	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, dev);
-	ret = talk(sk, msg, answer, arg);
-	nlmsg_free(msg);
-	return ret;
+	return talk(sk, question_of(command, NLM_F_DUMP, dev), answer, arg);
 }
 
 static void take_netns_mode(struct nlattr **tb, void *arg)
@@ -326,11 +248,8 @@ static void take_netns_mode(struct nlattr **tb, void *arg)
 
 int nldev_netns_shared(struct nl_sock *sk, bool *shared)
 {
-	struct nl_msg *msg = question(RDMA_NLDEV_CMD_SYS_GET, 0);
-	int mode = -1, ret;
+	int mode = -1, ret = talk(sk, question(RDMA_NLDEV_CMD_SYS_GET, 0), take_netns_mode, &mode);
 
-	ret = talk(sk, msg, take_netns_mode, &mode);
-	nlmsg_free(msg);
 	if (ret)
 		return ret;
 	*shared = mode == 1;

@@ -7,29 +7,20 @@
 
 #include <linux/genetlink.h>
 #include <netlink/attr.h>
-#include <netlink/handlers.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
+#include "netlink.h"
 #include "util.h"
 
 #define ATTRS	(SMR_GENL_WHY_ENDED + 1)
 
-/**
- * struct answer - the answer to a request
- * @family: the number of the requested family
- * @list: refusals
- * @n: how many
- * @err: of the kernel; a negative errno
- * @done: the last message has arrived
- */
+/* The number of the requested family, or refusals */
 struct answer {
 	int family;
 	struct refusal *list;
 	size_t n;
-	int err;
-	bool done;
 };
 
 static int on_family(struct nl_msg *msg, void *arg)
@@ -71,60 +62,13 @@ static int on_refusal(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int on_end(struct nl_msg *msg, void *arg)
-{
-	struct answer *answer = arg;
-
-	(void)msg;
-	answer->done = true;
-	return NL_STOP;
-}
-
-static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *error, void *arg)
-{
-	struct answer *answer = arg;
-
-	(void)addr;
-	answer->err = error->error;
-	answer->done = true;
-	return NL_STOP;
-}
-
-/* The head of a command of a family; never NULL */
 static struct nl_msg *question(int family, int command, int flags)
 {
-	struct nl_msg *msg = nlmsg_alloc_simple(family, NLM_F_REQUEST | flags);
+	struct nl_msg *msg = netlink_request(family, flags);
 	struct genlmsghdr hdr = { .cmd = command, .version = 1 };
 
-	if (!msg || nlmsg_append(msg, &hdr, sizeof(hdr), NLMSG_ALIGNTO)) {
-		complain("there is no memory");
-		exit(1);
-	}
+	nlmsg_append(msg, &hdr, sizeof(hdr), NLMSG_ALIGNTO);
 	return msg;
-}
-
-static int ask(struct nl_sock *sk, struct nl_msg *msg,
-	       int (*valid)(struct nl_msg *msg, void *arg), struct answer *answer)
-{
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int ret;
-
-	if (!cb) {
-		complain("there is no memory");
-		exit(1);
-	}
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, valid, answer);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_end, answer);
-	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_end, answer);
-	nl_cb_err(cb, NL_CB_CUSTOM, on_error, answer);
-	ret = nl_send_auto(sk, msg);
-	while (ret >= 0 && !answer->done)
-		ret = nl_recvmsgs(sk, cb);
-	nl_cb_put(cb);
-	nlmsg_free(msg);
-	if (answer->err)
-		return answer->err;
-	return ret < 0 && !answer->done ? -EIO : 0;
 }
 
 int whys_open(struct nl_sock **sk, int *family)
@@ -141,7 +85,7 @@ int whys_open(struct nl_sock **sk, int *family)
 		goto fail;
 	msg = question(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
 	nla_put_string(msg, CTRL_ATTR_FAMILY_NAME, SMR_GENL_NAME);
-	ret = ask(*sk, msg, on_family, &answer);
+	ret = netlink_ask(*sk, msg, on_family, &answer);
 	if (!ret && !answer.family)
 		ret = -ENOENT;
 	if (ret)
@@ -165,7 +109,7 @@ int whys_watch(struct nl_sock *sk, int family)
 {
 	struct answer answer = {};
 
-	return ask(sk, question(family, SMR_GENL_WATCH, NLM_F_ACK), on_refusal, &answer);
+	return netlink_ask(sk, question(family, SMR_GENL_WATCH, NLM_F_ACK), on_refusal, &answer);
 }
 
 static int by_time(const void *a, const void *b)
@@ -178,8 +122,7 @@ static int by_time(const void *a, const void *b)
 int whys_list(struct nl_sock *sk, int family, struct refusal **list, size_t *n)
 {
 	struct answer answer = {};
-	int ret = ask(sk, question(family, SMR_GENL_WHY, NLM_F_DUMP), on_refusal,
-		      &answer);
+	int ret = netlink_ask(sk, question(family, SMR_GENL_WHY, NLM_F_DUMP), on_refusal, &answer);
 
 	if (ret) {
 		free(answer.list);

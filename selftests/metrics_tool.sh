@@ -7,6 +7,8 @@
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"
+# shellcheck source=selftests/lib/tool.sh
+. "$LIB/tool.sh"
 
 [ "$LINK_TYPE" = softmr ] || skip_all "the example is about softmr's links"
 need_link_type softmr

@@ -323,10 +323,10 @@ void options_parse(struct options *o, int argc, char **argv)
 	for (i = 0; i < RULES; i++)
 		table[i] = (struct argp_option){ rules[i].name, rules[i].letter ? rules[i].letter : 256 + (int)i,
 						 rules[i].arg, 0, rules[i].help, 0 };
-	table[i] = (struct argp_option){ "help", 'h', NULL, 0, "show this", 0 };
+	table[i] = (struct argp_option){ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 };
 	argp_err_exit_status = STATUS_USAGE;
 	argv[0] = (char *)"softmr-run";
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, o);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 	if (!o->command)
 		die(STATUS_USAGE, "there is no COMMAND to run (see softmr run --help)");
 	if (o->trace) {

@@ -3,20 +3,19 @@
 
 #include "util.h"
 
-/* argp's own --help is also -?, and not -h. */
+/* argp's own short option is -?. */
 static error_t take_help(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
-	if (key != 'h')
-		return ARGP_ERR_UNKNOWN;
-	argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
-	return 0;
+	if (key == 'h')
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+	return ARGP_ERR_UNKNOWN;
 }
 
 void cmd_parse(const char *arguments, const char *help, const struct argp_option *options,
 	       argp_parser_t take, int argc, char **argv, void *opt)
 {
-	static const struct argp_option common[] = { { "help", 'h', NULL, 0, "show this", -1 }, {} };
+	static const struct argp_option common[] = { { NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, {} };
 	static const struct argp child = { .options = common, .parser = take_help };
 	const struct argp_child children[] = { { &child, 0, NULL, 0 }, {} };
 	const struct argp argp = {
@@ -25,7 +24,7 @@ void cmd_parse(const char *arguments, const char *help, const struct argp_option
 
 	argp_err_exit_status = EXIT_USAGE;
 	argv[0] = strf("softmr %s", argv[0]);
-	argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, opt);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, opt);
 }
 
 uint32_t cmd_number(const char *text, uint32_t max, const struct argp_state *state)

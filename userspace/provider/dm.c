@@ -14,18 +14,12 @@
 
 #include "abi.h"
 
-/**
- * struct smr_dm - device memory
- * @vdm: libibverbs' part
- * @map: where it is mapped
- * @map_size: bytes mapped
- * @length: in bytes
- */
+/* Device memory */
 struct smr_dm {
-	struct verbs_dm vdm;
-	uint8_t *map;
-	size_t map_size;
-	uint64_t length;
+	struct verbs_dm vdm;	/* libibverbs' part */
+	uint8_t *map;		/* where it is mapped */
+	size_t map_size;	/* bytes mapped */
+	uint64_t length;	/* in bytes */
 };
 
 static struct smr_dm *to_smr_dm(struct ibv_dm *dm)

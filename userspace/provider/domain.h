@@ -12,37 +12,25 @@
 
 #include <infiniband/driver.h>
 
-/**
- * struct smr_td - a thread domain: a promise of the application that this
- * provider does not use
- * @td: libibverbs' part
- * @users: parent domains that refer to it
- */
+/* A thread domain: a promise of the application that this provider does not use */
 struct smr_td {
-	struct ibv_td td;
-	atomic_uint users;
+	struct ibv_td td;	/* libibverbs' part */
+	atomic_uint users;	/* parent domains that refer to it */
 };
 
-/**
- * struct smr_pd - a protection domain, or a parent domain
- * @pd: libibverbs' part
- * @users: parent domains of this one; parent domain: objects in it
- * @base: parent domain: its protection domain; NULL: this is one itself
- * @td: parent domain: its thread domain, or NULL
- * @alloc: parent domain: allocates memory of objects, or NULL
- * @free: parent domain: frees it
- * @context: for both
- */
+/* A protection domain, or a parent domain */
 struct smr_pd {
-	struct ibv_pd pd;
-	atomic_uint users;
-	struct smr_pd *base;
-	struct smr_td *td;
+	struct ibv_pd pd;	/* libibverbs' part */
+	atomic_uint users;	/* parent domains of this one; parent domain: objects in it */
+	struct smr_pd *base;	/* parent domain: its protection domain; NULL: this is one itself */
+	struct smr_td *td;	/* parent domain: its thread domain, or NULL */
+	/* parent domain: allocates memory of objects, or NULL */
 	void *(*alloc)(struct ibv_pd *pd, void *context, size_t size,
 		       size_t alignment, uint64_t type);
+	/* parent domain: frees it */
 	void (*free)(struct ibv_pd *pd, void *context, void *ptr,
 		     uint64_t type);
-	void *context;
+	void *context;		/* for both */
 };
 
 static inline struct smr_pd *to_smr_pd(struct ibv_pd *pd)
@@ -50,15 +38,11 @@ static inline struct smr_pd *to_smr_pd(struct ibv_pd *pd)
 	return container_of(pd, struct smr_pd, pd);
 }
 
-/**
- * struct smr_home - origin of an object's memory; part of the object
- * @parent: the object's parent domain, which exists as long as the object; or
- * NULL
- * @allocated: its memory is from @parent's allocator
- */
+/* Origin of an object's memory; part of the object */
 struct smr_home {
+	/* the object's parent domain, which exists as long as the object; or NULL */
 	struct smr_pd *parent;
-	bool allocated;
+	bool allocated;		/* its memory is from @parent's allocator */
 };
 
 struct ibv_pd *smr_alloc_pd(struct ibv_context *context);

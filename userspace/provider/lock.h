@@ -12,16 +12,12 @@
 
 #include <util/compiler.h>
 
-/**
- * struct smr_lock - a lock
- * @spin: guards what the lock is for, and @busy
- * @busy: a thread holds the lock for a system call, and has released @spin
- * @mutex: that thread holds it; the others wait for it
- */
+/* A lock */
 struct smr_lock {
-	pthread_spinlock_t spin;
+	pthread_spinlock_t spin;	/* guards what the lock is for, and @busy */
+	/* a thread holds the lock for a system call, and has released @spin */
 	bool busy;
-	pthread_mutex_t mutex;
+	pthread_mutex_t mutex;		/* that thread holds it; the others wait for it */
 };
 
 void smr_lock_init(struct smr_lock *lock);

@@ -15,24 +15,15 @@
 
 #include <infiniband/driver.h>
 
-/**
- * struct smr_map - a mapping of the kernel's memory
- * @maps: those of the context; their lock guards @next and @users
- * @next: in @maps
- * @id: identifies it; 0: it has only one ring, and is in no list
- * @users: the number of rings in it
- * @addr: its address
- * @size: bytes
- * @not_for_child: children of this process do not inherit it
- */
+/* A mapping of the kernel's memory */
 struct smr_map {
-	struct smr_maps *maps;
-	struct smr_map *next;
-	uint64_t id;
-	unsigned int users;
-	uint8_t *addr;
-	size_t size;
-	bool not_for_child;
+	struct smr_maps *maps;	/* those of the context; their lock guards @next and @users */
+	struct smr_map *next;	/* in @maps */
+	uint64_t id;		/* identifies it; 0: it has only one ring, and is in no list */
+	unsigned int users;	/* the number of rings in it */
+	uint8_t *addr;		/* its address */
+	size_t size;		/* bytes */
+	bool not_for_child;	/* children of this process do not inherit it */
 };
 
 /**

@@ -15,44 +15,27 @@
 
 struct smr_map;
 
-/**
- * struct smr_maps - the shared mappings of a context
- * @lock: guards @first
- * @fd: the context's command fd; constant
- * @first: a list
- */
+/* The shared mappings of a context */
 struct smr_maps {
-	pthread_mutex_t lock;
-	int fd;
-	struct smr_map *first;
+	pthread_mutex_t lock;	/* guards @first */
+	int fd;			/* the context's command fd; constant */
+	struct smr_map *first;	/* a list */
 };
 
-/**
- * struct smr_ring - one mapped ring
- * @hdr: its head; NULL: there is no such ring
- * @entries: the first entry, directly after the head
- * @depth: entries, a power of two
- * @stride: bytes from one entry to the next
- * @map: the mapping that it is in; NULL: see smr_ring_lose()
- */
+/* One mapped ring */
 struct smr_ring {
-	struct smr_ring_hdr *hdr;
-	uint8_t *entries;
-	uint32_t depth;
-	uint32_t stride;
-	struct smr_map *map;
+	struct smr_ring_hdr *hdr;	/* its head; NULL: there is no such ring */
+	uint8_t *entries;		/* the first entry, directly after the head */
+	uint32_t depth;			/* entries, a power of two */
+	uint32_t stride;		/* bytes from one entry to the next */
+	struct smr_map *map;		/* the mapping that it is in; NULL: see smr_ring_lose() */
 };
 
-/**
- * struct smr_room - addresses that are reserved for a ring
- * @addr: the first one; NULL: none
- * @size: bytes
- * @map: will describe the mapping
- */
+/* Addresses that are reserved for a ring */
 struct smr_room {
-	void *addr;
-	size_t size;
-	struct smr_map *map;
+	void *addr;		/* the first one; NULL: none */
+	size_t size;		/* bytes */
+	struct smr_map *map;	/* will describe the mapping */
 };
 
 /**

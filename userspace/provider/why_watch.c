@@ -28,30 +28,20 @@
 #define LEVEL_WARN	2
 #define TEXT_MAX	512
 
-/**
- * struct smr_why_watch - the thread of an open device
- * @next: in the list of all threads
- * @context: the device
- * @thread: prints
- * @out: to this file
- * @pid: the process that has the thread: a forked child has this struct, but no thread
- * @stop: the thread must end; guarded by watches_lock, like the fields below
- * @from: the last refusal that was printed or skipped
- * @second: when counting in @printed began
- * @printed: how many since
- * @left_out: how many were not printed
- */
+/* The thread of an open device */
 struct smr_why_watch {
-	struct smr_why_watch *next;
-	struct ibv_context *context;
-	pthread_t thread;
-	FILE *out;
+	struct smr_why_watch *next;	/* in the list of all threads */
+	struct ibv_context *context;	/* the device */
+	pthread_t thread;		/* prints */
+	FILE *out;			/* to this file */
+	/* the process that has the thread: a forked child has this struct, but no thread */
 	pid_t pid;
+	/* the thread must end; guarded by watches_lock, like the fields below */
 	bool stop;
-	uint64_t from;
-	time_t second;
-	unsigned int printed;
-	unsigned int left_out;
+	uint64_t from;			/* the last refusal that was printed or skipped */
+	time_t second;			/* when counting in @printed began */
+	unsigned int printed;		/* how many since */
+	unsigned int left_out;		/* how many were not printed */
 };
 
 static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER;

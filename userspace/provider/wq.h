@@ -12,28 +12,19 @@
 #include "ring.h"
 #include "why_note.h"
 
-/**
- * struct smr_wq - the producer's view of a work queue
- * @qpn: the number of the QP; 0: an SRQ
- * @ring: the ring; absent for the receive side of a QP with an SRQ
- * @lock: guards every field below and the entries not yet published
- * @prod: the next entry to write; runs ahead of the ring's while posting
- * @cons: the kernel's index when it was last read
- * @max_wr: entries that may be outstanding
- * @max_sge: SGEs an entry may have
- * @max_inline: bytes of inline data an entry may have
- * @full_at: the entry for which a full queue was last reported: a program may retry often
- */
+/* The producer's view of a work queue */
 struct smr_wq {
 	struct ibv_context *context;
-	uint32_t qpn;
-	struct smr_ring ring;
-	struct smr_lock lock;
+	uint32_t qpn;		/* the number of the QP; 0: an SRQ */
+	struct smr_ring ring;	/* the ring; absent for the receive side of a QP with an SRQ */
+	struct smr_lock lock;	/* guards every field below and the entries not yet published */
+	/* the next entry to write; runs ahead of the ring's while posting */
 	uint32_t prod;
-	uint32_t cons;
-	uint32_t max_wr;
-	uint32_t max_sge;
-	uint32_t max_inline;
+	uint32_t cons;		/* the kernel's index when it was last read */
+	uint32_t max_wr;	/* entries that may be outstanding */
+	uint32_t max_sge;	/* SGEs an entry may have */
+	uint32_t max_inline;	/* bytes of inline data an entry may have */
+	/* the entry for which a full queue was last reported: a program may retry often */
 	uint32_t full_at;
 };
 

@@ -31,20 +31,13 @@ enum {
 	FAKE_OPS = 100,
 };
 
-/**
- * struct fake_reg - a region that is to be registered
- * @start: an address, or an offset in a dma-buf
- * @length: bytes
- * @iova: of @start
- * @fd: the dma-buf, or -1
- * @access: enum ibv_access_flags
- */
+/* A region that is to be registered */
 struct fake_reg {
-	uint64_t start;
-	uint64_t length;
-	uint64_t iova;
-	int fd;
-	int access;
+	uint64_t start;		/* an address, or an offset in a dma-buf */
+	uint64_t length;	/* bytes */
+	uint64_t iova;		/* of @start */
+	int fd;			/* the dma-buf, or -1 */
+	int access;		/* enum ibv_access_flags */
 };
 
 /* Why the provider cannot map a ring that the kernel has made */
@@ -58,72 +51,42 @@ enum fake_ring_fault {
 	FAKE_RING_NONE,
 };
 
-/**
- * struct fake_kernel - state and settings of the fake kernel
- * @doorbell_err: the error of the next doorbells, or 0
- * @at_doorbell: called by each doorbell, or NULL
- * @bell_fd: the last doorbell file that was opened; -1: the module has none
- * @start_index: the first index of new and of reset rings
- * @max_inline: of the next QPs
- * @max_sge: likewise
- * @ring_at: the offset of the last ring in the context's file
- * @bad_ring: why the provider cannot map the next rings
- * @resize_usecs: how long a resize takes
- * @resizing: one is under way
- * @windows: the number that is bound to the region
- * @query_err: the error of the next queries about windows and the device, or 0
- * @queries: the number of such queries so far
- * @fw_ver: of the device
- * @caps: the driver's part of the device's attributes
- * @abi_version: reported to the next contexts
- * @abi_minor: likewise
- * @answer: the size of the driver's answer about a context
- * @context_err: the error of the next commands about a context, or 0
- * @not_for_child: bytes that a child does not inherit
- * @dontfork_err: the error of the next calls to change that, or 0
- * @reg: the last region of a registration
- * @reg_err: the error of commands for regions, or 0
- * @rate_limit: of the last QP
- * @burst: likewise; 0 if the command had no driver's part
- * @ops: the operations of the last context
- * @new_op: the libibverbs has one more operation, before all others
- * @whys: the refusals of the context
- * @nr_whys: the number of these
- * @note: the last refusal of the provider
- * @notes: the number of these
- */
+/* State and settings of the fake kernel */
 struct fake_kernel {
-	int doorbell_err;
-	void (*at_doorbell)(void);
+	int doorbell_err;		/* the error of the next doorbells, or 0 */
+	void (*at_doorbell)(void);	/* called by each doorbell, or NULL */
+	/* the last doorbell file that was opened; -1: the module has none */
 	int bell_fd;
-	uint32_t start_index;
-	uint32_t max_inline;
-	uint32_t max_sge;
-	uint64_t ring_at;
-	enum fake_ring_fault bad_ring;
-	unsigned int resize_usecs;
-	bool resizing;
-	uint32_t windows;
+	uint32_t start_index;		/* the first index of new and of reset rings */
+	uint32_t max_inline;		/* of the next QPs */
+	uint32_t max_sge;		/* likewise */
+	uint64_t ring_at;		/* the offset of the last ring in the context's file */
+	enum fake_ring_fault bad_ring;	/* why the provider cannot map the next rings */
+	unsigned int resize_usecs;	/* how long a resize takes */
+	bool resizing;			/* one is under way */
+	uint32_t windows;		/* the number that is bound to the region */
+	/* the error of the next queries about windows and the device, or 0 */
 	int query_err;
-	unsigned int queries;
-	uint64_t fw_ver;
-	struct smr_query_device_resp caps;
-	uint32_t abi_version;
-	uint32_t abi_minor;
-	size_t answer;
-	int context_err;
-	size_t not_for_child;
-	int dontfork_err;
-	struct fake_reg reg;
-	int reg_err;
-	uint32_t rate_limit;
-	struct smr_modify_qp burst;
-	void *ops[FAKE_OPS];
+	unsigned int queries;		/* the number of such queries so far */
+	uint64_t fw_ver;		/* of the device */
+	struct smr_query_device_resp caps;	/* the driver's part of the device's attributes */
+	uint32_t abi_version;		/* reported to the next contexts */
+	uint32_t abi_minor;		/* likewise */
+	size_t answer;			/* the size of the driver's answer about a context */
+	int context_err;		/* the error of the next commands about a context, or 0 */
+	size_t not_for_child;		/* bytes that a child does not inherit */
+	int dontfork_err;		/* the error of the next calls to change that, or 0 */
+	struct fake_reg reg;		/* the last region of a registration */
+	int reg_err;			/* the error of commands for regions, or 0 */
+	uint32_t rate_limit;		/* of the last QP */
+	struct smr_modify_qp burst;	/* likewise; 0 if the command had no driver's part */
+	void *ops[FAKE_OPS];		/* the operations of the last context */
+	/* the libibverbs has one more operation, before all others */
 	bool new_op;
-	const struct smr_abi_why *whys;
-	uint32_t nr_whys;
-	struct smr_why_note note;
-	unsigned int notes;
+	const struct smr_abi_why *whys;	/* the refusals of the context */
+	uint32_t nr_whys;		/* the number of these */
+	struct smr_why_note note;	/* the last refusal of the provider */
+	unsigned int notes;		/* the number of these */
 };
 
 extern struct fake_kernel fake;

@@ -8,14 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/**
- * struct tap_test - one test point
- * @name: what it shows
- * @run: the test; calls want() for each condition that must hold
- */
+/* One test point */
 struct tap_test {
-	const char *name;
-	void (*run)(void);
+	const char *name;	/* what it shows */
+	void (*run)(void);	/* the test; calls want() for each condition that must hold */
 };
 
 void tap_want(bool ok, const char *file, int line, const char *what);

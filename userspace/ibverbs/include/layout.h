@@ -27,13 +27,10 @@ struct smr_layout {
 	unsigned int front;
 };
 
-/**
- * struct smr_libibverbs - the libibverbs of this process
- * @layout: its layout; NULL: unknown
- * @comp_mask: its offset in struct verbs_qp, which is the size of struct ibv_qp_ex
- */
+/* The libibverbs of this process */
 struct smr_libibverbs {
-	const struct smr_layout *layout;
+	const struct smr_layout *layout;	/* its layout; NULL: unknown */
+	/* its offset in struct verbs_qp, which is the size of struct ibv_qp_ex */
 	size_t comp_mask;
 };
 

@@ -17,17 +17,12 @@ enum {
 	EXIT_USAGE = 2,		/* the command line is wrong */
 };
 
-/**
- * struct command - a subcommand
- * @name: the word on the command line
- * @args: its arguments, for the list in --help
- * @summary: what it does, in one line
- * @run: runs it; argv[0] is @name. Prints why it fails. Returns an exit status
- */
+/* A subcommand */
 struct command {
-	const char *name;
-	const char *args;
-	const char *summary;
+	const char *name;	/* the word on the command line */
+	const char *args;	/* its arguments, for the list in --help */
+	const char *summary;	/* what it does, in one line */
+	/* runs it; argv[0] is @name. Prints why it fails. Returns an exit status */
 	int (*run)(int argc, char **argv);
 };
 

@@ -18,12 +18,9 @@ static const char help[] =
 	"links. delete and show are del and list.\v"
 	"A link that is there whenever its netdev is, also after a reboot: systemctl enable --now softmr-link@NETDEV";
 
-/**
- * struct link_args - the command line after "softmr link"
- * @words: the arguments that are not options; @nr_words of them
- */
+/* The command line after "softmr link" */
 struct link_args {
-	char *words[6];
+	char *words[6];	/* the arguments that are not options; @nr_words of them */
 	size_t nr_words;
 	bool json;
 };

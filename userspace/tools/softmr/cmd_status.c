@@ -21,18 +21,13 @@ static const char help[] =
 	"Shows the module (loaded, and on the disk), the provider and the libibverbs that it has to fit, and each link: "
 	"netdev, state, MTU, GIDs, and the counters that tell of trouble and are not 0.";
 
-/**
- * struct status - the data to show
- * @verbs: provider and libibverbs
- * @links: @nr_links of them
- * @links_error: why links cannot be listed: a positive errno, or 0
- */
+/* The data to show */
 struct status {
 	struct module module;
-	struct verbs verbs;
-	struct link *links;
+	struct verbs verbs;	/* provider and libibverbs */
+	struct link *links;	/* @nr_links of them */
 	size_t nr_links;
-	int links_error;
+	int links_error;	/* why links cannot be listed: a positive errno, or 0 */
 };
 
 static int read_links(struct status *s)

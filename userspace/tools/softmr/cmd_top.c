@@ -32,13 +32,9 @@ static const struct argp_option options[] = {
 	{},
 };
 
-/**
- * struct options - the command line, as changed by keys
- * @kind: the objects on the screen
- * @seconds: and so on
- */
+/* The command line, as changed by keys */
 struct options {
-	enum object_kind kind;
+	enum object_kind kind;	/* the objects on the screen */
 	uint32_t seconds;
 	bool once;
 	bool json;

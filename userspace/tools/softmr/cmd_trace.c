@@ -31,17 +31,13 @@ static const struct argp_option options[] = {
 /* For each processor. Events that are not read in time are lost, and counted. */
 #define BUFFER_KB	"16384"
 
-/**
- * struct recording - events that are being recorded
- * @dir: our own instance of ftrace, separate from other users of ftrace
- * @pipe: to read its events from
- * @rest: of a line that was not read to its end, @len bytes
- */
+/* Events that are being recorded */
 struct recording {
+	/* our own instance of ftrace, separate from other users of ftrace */
 	char *dir;
-	int pipe;
+	int pipe;		/* to read its events from */
 	struct timeline *timeline;
-	char rest[4096];
+	char rest[4096];	/* of a line that was not read to its end, @len bytes */
 	size_t len;
 };
 

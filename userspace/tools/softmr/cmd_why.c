@@ -38,19 +38,13 @@ static const struct argp_option options[] = {
 /* The reasons from here on are not those of verbs. */
 #define NO_VERB		0x1000
 
-/**
- * struct options - the refusals to show
- * @follow: and so on
- * @last: only the last one of them
- * @pid: 0: of all
- * @qp: 0: of all
- */
+/* The refusals to show */
 struct options {
 	bool follow;
-	bool last;
+	bool last;	/* only the last one of them */
 	int json;
-	uint32_t pid;
-	uint32_t qp;
+	uint32_t pid;	/* 0: of all */
+	uint32_t qp;	/* 0: of all */
 	const char *code;
 };
 

@@ -22,39 +22,25 @@ enum level {
 	LEVEL_PROBLEM,	/* it does not work */
 };
 
-/**
- * struct finding - a result of a check
- * @check: the check's name
- * @level: how bad it is
- * @what: what was found
- * @todo: the command to type; NULL: none
- */
+/* A result of a check */
 struct finding {
-	const char *check;
-	enum level level;
-	char *what;
-	char *todo;
+	const char *check;	/* the check's name */
+	enum level level;	/* how bad it is */
+	char *what;		/* what was found */
+	char *todo;		/* the command to type; NULL: none */
 };
 
-/**
- * struct doctor - the state of the machine, and the findings
- * @sk: the RDMA netlink, or NULL
- * @sk_error: why there is none; a positive errno
- * @verbs: provider and libibverbs
- * @links: @nr_links of them
- * @findings: @nr_findings of them
- * @check: the check that is running
- */
+/* The state of the machine, and the findings */
 struct doctor {
-	struct nl_sock *sk;
-	int sk_error;
+	struct nl_sock *sk;		/* the RDMA netlink, or NULL */
+	int sk_error;			/* why there is none; a positive errno */
 	struct module module;
-	struct verbs verbs;
-	struct link *links;
+	struct verbs verbs;		/* provider and libibverbs */
+	struct link *links;		/* @nr_links of them */
 	size_t nr_links;
-	struct finding *findings;
+	struct finding *findings;	/* @nr_findings of them */
 	size_t nr_findings;
-	const char *check;
+	const char *check;		/* the check that is running */
 };
 
 /*

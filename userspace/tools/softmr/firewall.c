@@ -202,18 +202,13 @@ static bool fits(struct json_object *expr, const char *netdev)
 	return true;
 }
 
-/**
- * struct survey - findings about the rules of one chain and of its table
- * @names: a rule or a set of the table names the port
- * @accepts: a rule of the chain names it and accepts
- * @drops: a rule of the chain drops all RoCEv2 packets, and no rule before it accepts
- * @ends: the chain's last rule drops everything that reaches it
- */
+/* Findings about the rules of one chain and of its table */
 struct survey {
-	bool names;
-	bool accepts;
+	bool names;	/* a rule or a set of the table names the port */
+	bool accepts;	/* a rule of the chain names it and accepts */
+	/* a rule of the chain drops all RoCEv2 packets, and no rule before it accepts */
 	bool drops;
-	bool ends;
+	bool ends;	/* the chain's last rule drops everything that reaches it */
 };
 
 static void survey_rule(struct survey *s, struct json_object *rule, const char *netdev)

@@ -10,16 +10,11 @@ enum door {
 	DOOR_UNSEEN,	/* the rules cannot be read */
 };
 
-/**
- * struct firewall - the effect of the rules on UDP port 4791
- * @door: the verdict
- * @what: the verdict in words
- * @todo: the command that opens it, or NULL
- */
+/* The effect of the rules on UDP port 4791 */
 struct firewall {
 	enum door door;
-	char *what;
-	char *todo;
+	char *what;	/* the verdict in words */
+	char *todo;	/* the command that opens it, or NULL */
 };
 
 /* @netdev: that receives and sends the packets, or NULL */

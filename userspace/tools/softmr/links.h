@@ -11,55 +11,33 @@
 
 #include "nldev.h"
 
-/**
- * struct gid - an entry of a link's GID table
- * @index: the index for programs (-g or -x)
- * @type: as sysfs has it, "RoCE v2" or "IB/RoCE v1"
- * @address: IPv6, or IPv4 if the GID stands for such an address
- * @netdev: that has the address
- * @rank: how good a choice it is for a program; 0: unusable
- */
+/* An entry of a link's GID table */
 struct gid {
-	unsigned int index;
-	char *type;
-	char *address;
-	char *netdev;
-	int rank;
+	unsigned int index;	/* the index for programs (-g or -x) */
+	char *type;		/* as sysfs has it, "RoCE v2" or "IB/RoCE v1" */
+	char *address;		/* IPv6, or IPv4 if the GID stands for such an address */
+	char *netdev;		/* that has the address */
+	int rank;		/* how good a choice it is for a program; 0: unusable */
 };
 
-/**
- * struct counter - a counter that is not 0 and indicates trouble
- * @name: as "rdma statistic show" has it
- * @value: its value
- * @meaning: what has happened
- * @serious: data was lost, or a program went wrong
- */
+/* A counter that is not 0 and indicates trouble */
 struct counter {
-	const char *name;
-	unsigned long long value;
-	const char *meaning;
-	bool serious;
+	const char *name;		/* as "rdma statistic show" has it */
+	unsigned long long value;	/* its value */
+	const char *meaning;		/* what has happened */
+	bool serious;			/* data was lost, or a program went wrong */
 };
 
-/**
- * struct link - a link of softmr
- * @dev: as netlink shows it
- * @uverbs: its device node in /dev/infiniband; NULL: not known
- * @netdev_mtu: 0: not known
- * @mtu: the largest path MTU that fits into it; 0: not known
- * @gids: @nr_gids of them, by index
- * @best: the one for programs to use, or NULL
- * @counters: @nr_counters of them
- */
+/* A link of softmr */
 struct link {
-	struct rdma_dev dev;
-	char *uverbs;
-	unsigned int netdev_mtu;
-	unsigned int mtu;
-	struct gid *gids;
+	struct rdma_dev dev;		/* as netlink shows it */
+	char *uverbs;			/* its device node in /dev/infiniband; NULL: not known */
+	unsigned int netdev_mtu;	/* 0: not known */
+	unsigned int mtu;		/* the largest path MTU that fits into it; 0: not known */
+	struct gid *gids;		/* @nr_gids of them, by index */
 	size_t nr_gids;
-	const struct gid *best;
-	struct counter *counters;
+	const struct gid *best;		/* the one for programs to use, or NULL */
+	struct counter *counters;	/* @nr_counters of them */
 	size_t nr_counters;
 };
 

@@ -7,28 +7,18 @@
 
 #include <stdbool.h>
 
-/**
- * struct module - state of the module
- * @release: the running kernel's (uname -r)
- * @loaded: it is loaded, or built into the kernel
- * @loaded_version: NULL: it has none
- * @loaded_src: a checksum of the source that it was built from; NULL: unknown
- * @file: of modprobe's choice for this kernel, "(builtin)", or NULL: there is none
- * @disk_version: of @file; NULL: it has none
- * @disk_src: likewise
- * @signer: the owner of the key that signed @file; NULL: it is not signed
- * @why_not: modinfo's message if there is no @file; NULL: none
- */
+/* State of the module */
 struct module {
-	char *release;
-	bool loaded;
-	char *loaded_version;
-	char *loaded_src;
+	char *release;		/* the running kernel's (uname -r) */
+	bool loaded;		/* it is loaded, or built into the kernel */
+	char *loaded_version;	/* NULL: it has none */
+	char *loaded_src;	/* a checksum of the source that it was built from; NULL: unknown */
+	/* of modprobe's choice for this kernel, "(builtin)", or NULL: there is none */
 	char *file;
-	char *disk_version;
-	char *disk_src;
-	char *signer;
-	char *why_not;
+	char *disk_version;	/* of @file; NULL: it has none */
+	char *disk_src;		/* likewise */
+	char *signer;		/* the owner of the key that signed @file; NULL: it is not signed */
+	char *why_not;		/* modinfo's message if there is no @file; NULL: none */
 };
 
 void module_read(struct module *mod, const char *name);

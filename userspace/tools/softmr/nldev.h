@@ -18,24 +18,15 @@ struct nlattr;
 #define LINK_TYPE	"softmr"
 #define RDMA_NAME_SIZE	64	/* with the 0; IB_DEVICE_NAME_MAX of the kernel */
 
-/**
- * struct rdma_dev - an RDMA device as the kernel describes it
- * @index: the kernel's number for it
- * @name: its name
- * @driver_known: @driver is valid: the kernel has ib_uverbs
- * @driver: enum rdma_driver_id, or SMR_DRIVER_ID
- * @netdev: of port 1; empty: none, or it is in another network namespace
- * @netdev_index: likewise; 0: none
- * @state: of port 1, enum ib_port_state; 0: not known
- */
+/* An RDMA device as the kernel describes it */
 struct rdma_dev {
-	uint32_t index;
+	uint32_t index;		/* the kernel's number for it */
 	char name[RDMA_NAME_SIZE];
-	bool driver_known;
-	uint32_t driver;
-	char netdev[16];
-	uint32_t netdev_index;
-	uint8_t state;
+	bool driver_known;	/* @driver is valid: the kernel has ib_uverbs */
+	uint32_t driver;	/* enum rdma_driver_id, or SMR_DRIVER_ID */
+	char netdev[16];	/* of port 1; empty: none, or it is in another network namespace */
+	uint32_t netdev_index;	/* likewise; 0: none */
+	uint8_t state;		/* of port 1, enum ib_port_state; 0: not known */
 };
 
 /* -EPROTONOSUPPORT: the kernel has no RDMA core, or it is not loaded. */

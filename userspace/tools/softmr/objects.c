@@ -13,22 +13,14 @@
 #include "whys.h"
 #include "why_text.h"
 
-/**
- * struct kind - how the RDMA core describes a kind of object
- * @name: in JSON
- * @command: the netlink command
- * @table: the list in the answer
- * @entry: an object in the list
- * @id: its number
- * @size: its size, if it has one
- */
+/* How the RDMA core describes a kind of object */
 static const struct kind {
-	const char *name;
-	int command;
+	const char *name;	/* in JSON */
+	int command;		/* the netlink command */
 	int table;
-	int entry;
+	int entry;		/* an object in the list */
 	int id;
-	int size;
+	int size;		/* its size, if it has one */
 } kinds[OBJECT_KINDS] = {
 	[OBJECT_QP] = { "qp", RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP,
 			RDMA_NLDEV_ATTR_RES_QP_ENTRY, RDMA_NLDEV_ATTR_RES_LQPN, 0 },
@@ -40,14 +32,9 @@ static const struct kind {
 			RDMA_NLDEV_ATTR_RES_CQE },
 };
 
-/**
- * struct reading - an answer that is being read
- * @all: the list that gets the objects
- * @dev: their device
- * @kind: their kind
- */
+/* An answer that is being read */
 struct reading {
-	struct objects *all;
+	struct objects *all;	/* the list that gets the objects */
 	const struct rdma_dev *dev;
 	enum object_kind kind;
 };

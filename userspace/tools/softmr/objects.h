@@ -16,57 +16,38 @@ enum object_kind {
 	OBJECT_KINDS,
 };
 
-/**
- * struct detail - a value that the module reports about an object
- * @name: as in debugging.rst
- * @text: the value; empty: it is a number
- * @number: the value
- */
+/* A value that the module reports about an object */
 struct detail {
-	char name[24];
-	char text[32];
+	char name[24];	/* as in debugging.rst */
+	char text[32];	/* the value; empty: it is a number */
 	uint64_t number;
 };
 
-/**
- * struct object - an object
- * @kind: its kind; not every kind has all of the fields
- * @dev: its link
- * @id: the number of a QP, or that of the RDMA core for a region or completion queue
- * @peer: the number of the peer's QP
- * @type: enum ib_qp_type
- * @state: enum ib_qp_state
- * @size: the length of a region; the capacity of a completion queue
- * @pid: the process that created it; 0: the kernel, or a process outside of this PID namespace
- * @comm: its command, or the kernel module
- * @details: @nr of them
- */
+/* An object */
 struct object {
-	enum object_kind kind;
-	const struct rdma_dev *dev;
+	enum object_kind kind;		/* its kind; not every kind has all of the fields */
+	const struct rdma_dev *dev;	/* its link */
+	/* the number of a QP, or that of the RDMA core for a region or completion queue */
 	uint32_t id;
-	uint32_t peer;
-	uint8_t type;
-	uint8_t state;
+	uint32_t peer;			/* the number of the peer's QP */
+	uint8_t type;			/* enum ib_qp_type */
+	uint8_t state;			/* enum ib_qp_state */
+	/* the length of a region; the capacity of a completion queue */
 	uint64_t size;
+	/* the process that created it; 0: the kernel, or a process outside of this PID namespace */
 	uint32_t pid;
-	char comm[16];
-	struct detail *details;
+	char comm[16];			/* its command, or the kernel module */
+	struct detail *details;		/* @nr of them */
 	size_t nr;
 };
 
-/**
- * struct objects - the objects found, and the time
- * @devs: the links, @nr_devs of them
- * @list: their objects, @nr of them, in the order of object_compare()
- * @time: nanoseconds of CLOCK_MONOTONIC
- */
+/* The objects found, and the time */
 struct objects {
-	struct rdma_dev *devs;
+	struct rdma_dev *devs;	/* the links, @nr_devs of them */
 	size_t nr_devs;
-	struct object *list;
+	struct object *list;	/* their objects, @nr of them, in the order of object_compare() */
 	size_t nr;
-	uint64_t time;
+	uint64_t time;		/* nanoseconds of CLOCK_MONOTONIC */
 };
 
 /* Links of softmr only; @link: only this one, if not NULL. 0 or a negative errno; -ENODEV: no such link */

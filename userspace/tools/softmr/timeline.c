@@ -25,26 +25,18 @@
 /* Slices need a length to be visible; events of one track are at least this far apart, us */
 #define SLICE_US	0.9
 
-/**
- * struct message - a message that has begun and is not complete
- * @id: of its slice and its arrows
- * @pid: its process
- */
+/* A message that has begun and is not complete */
 struct message {
-	uint64_t id;
+	uint64_t id;	/* of its slice and its arrows */
 	uint64_t wr_id;
-	uint32_t pid;
+	uint32_t pid;	/* its process */
 	uint32_t qpn;
 	uint32_t psn;
 	uint32_t npsn;
 	char name[24];
 };
 
-/**
- * struct timeline - state of the conversion
- * @tracks: tracks that already have a name: pid, or pid and tid
- * @open: messages, the oldest first
- */
+/* State of the conversion */
 struct timeline {
 	FILE *out;
 	bool text;
@@ -52,22 +44,18 @@ struct timeline {
 	uint64_t lost;
 	uint64_t ids;
 	double begin;
+	/* tracks that already have a name: pid, or pid and tid */
 	struct track { uint64_t pid, tid; } *tracks;
 	size_t nr_tracks;
-	struct message *open;
+	struct message *open;	/* messages, the oldest first */
 	size_t nr_open;
 };
 
-/**
- * struct event - an event, as ftrace prints it
- * @name: without smr_
- * @fields: after the name
- * @us: when
- */
+/* An event, as ftrace prints it */
 struct event {
-	const char *name;
-	char *fields;
-	double us;
+	const char *name;	/* without smr_ */
+	char *fields;		/* after the name */
+	double us;		/* when */
 	uint32_t pid;
 	uint32_t qpn;
 	char dev[24];

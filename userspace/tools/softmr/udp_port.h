@@ -14,15 +14,10 @@ enum holder {
 	HOLDER_HIDDEN,		/* this user may not see whether a process has one */
 };
 
-/**
- * struct udp_port - the holder of the port
- * @holder: its kind
- * @pid: of the process
- * @command: its name
- */
+/* The holder of the port */
 struct udp_port {
 	enum holder holder;
-	int pid;
+	int pid;	/* of the process */
 	char *command;
 };
 

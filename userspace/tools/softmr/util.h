@@ -44,16 +44,11 @@ char *read_text(const char *format, ...) PRINTF(1, 2);
 char *read_file(const char *path);
 bool exists(const char *format, ...) PRINTF(1, 2);
 
-/**
- * struct ran - the result of a program
- * @status: exit status; 127: there is no such program; 128 and the signal
- * @out: its output on stdout
- * @err: its output on stderr
- */
+/* The result of a program */
 struct ran {
-	int status;
-	char *out;
-	char *err;
+	int status;	/* exit status; 127: there is no such program; 128 and the signal */
+	char *out;	/* its output on stdout */
+	char *err;	/* its output on stderr */
 };
 
 /* Runs a program in the C locale; /usr/sbin is searched too. */

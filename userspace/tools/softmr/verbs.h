@@ -8,28 +8,19 @@
 
 #include <stdbool.h>
 
-/**
- * struct verbs - state of libibverbs and the provider
- * @lib: libibverbs' file, or NULL: it cannot be loaded
- * @lib_version: of its rdma-core, "56.1"; NULL: unknown
- * @lib_error: why it cannot be loaded, or NULL
- * @abi: the number of its interface with providers; 0: unknown
- * @config: the file that tells libibverbs to load the provider; NULL: not there
- * @provider: the file that libibverbs loads, links followed; NULL: not there
- * @provider_version: its softmr version; NULL: unknown
- * @fits: this libibverbs can use it
- * @why: why not; NULL if it can
- */
+/* State of libibverbs and the provider */
 struct verbs {
-	char *lib;
-	char *lib_version;
-	char *lib_error;
-	unsigned int abi;
+	char *lib;		/* libibverbs' file, or NULL: it cannot be loaded */
+	char *lib_version;	/* of its rdma-core, "56.1"; NULL: unknown */
+	char *lib_error;	/* why it cannot be loaded, or NULL */
+	unsigned int abi;	/* the number of its interface with providers; 0: unknown */
+	/* the file that tells libibverbs to load the provider; NULL: not there */
 	char *config;
+	/* the file that libibverbs loads, links followed; NULL: not there */
 	char *provider;
-	char *provider_version;
-	bool fits;
-	char *why;
+	char *provider_version;	/* its softmr version; NULL: unknown */
+	bool fits;		/* this libibverbs can use it */
+	char *why;		/* why not; NULL if it can */
 };
 
 void verbs_read(struct verbs *v);

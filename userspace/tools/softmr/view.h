@@ -7,16 +7,12 @@
 
 #include "objects.h"
 
-/**
- * struct view - which objects are shown, and compared with what
- * @now: all of them
- * @before: an earlier reading: what grows is shown per second since then
- * @pid: only those of this process; 0: of all
- */
+/* Which objects are shown, and compared with what */
 struct view {
-	const struct objects *now;
+	const struct objects *now;	/* all of them */
+	/* an earlier reading: what grows is shown per second since then */
 	const struct objects *before;
-	uint32_t pid;
+	uint32_t pid;			/* only those of this process; 0: of all */
 };
 
 /* Caller frees it. No newline at the end */

@@ -11,20 +11,14 @@
 
 struct nl_sock;
 
-/**
- * struct refusal - a refusal, and its process
- * @rec: the module's record
- * @dev: the kernel's number of the RDMA device
- * @pid: the process that opened the device; 0: a process outside of this PID namespace
- * @comm: its command
- * @ended: it has closed the device
- */
+/* A refusal, and its process */
 struct refusal {
-	struct smr_abi_why rec;
-	uint32_t dev;
+	struct smr_abi_why rec;	/* the module's record */
+	uint32_t dev;		/* the kernel's number of the RDMA device */
+	/* the process that opened the device; 0: a process outside of this PID namespace */
 	uint32_t pid;
-	char comm[16];
-	bool ended;
+	char comm[16];		/* its command */
+	bool ended;		/* it has closed the device */
 };
 
 /* Functions that return int return 0 or a negative errno. */

@@ -16,27 +16,19 @@
 #define UVERBS_OBJECT_COMP_CNTR		19
 #define UVERBS_METHOD_COMP_CNTR_CREATE	0
 
-/**
- * struct ibv_command_buffer - a command
- * @next: a buffer whose attributes are sent as well; softmr has none
- * @next_attr: where the next attribute goes
- * @last_attr: the end of the room for attributes
- * @uhw_in_idx: the attribute with the driver's input in the form for older kernels; 0xff: none
- * @uhw_out_idx: likewise for its output
- * @uhw_in_headroom_dwords: libibverbs' own
- * @uhw_out_headroom_dwords: likewise
- * @buffer_error: an attribute does not fit
- * @hdr: the command for the kernel; its attributes follow
- */
+/* A command */
 struct ibv_command_buffer {
+	/* a buffer whose attributes are sent as well; softmr has none */
 	struct ibv_command_buffer *next;
-	struct ib_uverbs_attr *next_attr;
-	struct ib_uverbs_attr *last_attr;
+	struct ib_uverbs_attr *next_attr;	/* where the next attribute goes */
+	struct ib_uverbs_attr *last_attr;	/* the end of the room for attributes */
+	/* the attribute with the driver's input in the form for older kernels; 0xff: none */
 	uint8_t uhw_in_idx;
-	uint8_t uhw_out_idx;
-	uint8_t uhw_in_headroom_dwords;
-	uint8_t uhw_out_headroom_dwords;
-	uint8_t buffer_error : 1;
+	uint8_t uhw_out_idx;			/* likewise for its output */
+	uint8_t uhw_in_headroom_dwords;		/* libibverbs' own */
+	uint8_t uhw_out_headroom_dwords;	/* likewise */
+	uint8_t buffer_error : 1;		/* an attribute does not fit */
+	/* the command for the kernel; its attributes follow */
 	struct ib_uverbs_ioctl_hdr hdr;
 };
 

@@ -30,7 +30,7 @@ usage() {
 		make host builds the kernel module for the kernel of KDIR (default: the running one), and the provider and the
 		tools. It needs no root. make install, as root, builds what has changed, as the user who owns the source, and installs
 		it. Nothing is installed when anything fails to build. make uninstall removes what $MANIFEST
-		lists: it stops units, unloads the module, and removes /etc/softmr, too.
+		lists: it stops units and unloads the module, too.
 
 		  KDIR=DIR              headers or build directory of a kernel: /lib/modules/RELEASE/build
 		  DESTDIR=DIR           install there in place of /; an ordinary user can. depmod and the rest of what works on a
@@ -196,8 +196,8 @@ uninstall() {
 	fi
 	remove_files /dev/null
 	# units that were enabled: links to ours, in any target's .wants
-	find "$DESTDIR/etc/systemd/system" -type l \( -name 'softmr-link@*' -o -name 'softmr-metrics.*' \) -delete 2>/dev/null || true
-	rm -rf "$DESTDIR/etc/softmr" "$DESTDIR${MANIFEST%/*}"
+	find "$DESTDIR/etc/systemd/system" -type l -name 'softmr-link@*' -delete 2>/dev/null || true
+	rm -rf "$DESTDIR${MANIFEST%/*}"
 	reload_system
 	say "softmr is removed${DESTDIR:+ from $DESTDIR}."
 }

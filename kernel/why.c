@@ -376,6 +376,20 @@ void smr_why_log_end(struct smr_why_log *log)
 	smr_why_log_put(log);
 }
 
+static const char *name_of(u32 id)
+{
+	switch (id) {
+#define NAME(_name, _id, ...)						\
+	case _id:							\
+		static_assert(sizeof(#_name) <= SMR_WHY_NAME);		\
+		return #_name;
+	SMR_WHYS(NAME)
+#undef NAME
+	default:
+		return "";
+	}
+}
+
 /**
  * smr_why_may_add() - may a refusal be logged that a sender of packets can repeat?
  * @log: of the context
@@ -413,6 +427,8 @@ void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
 	struct why_slot *slot;
 
 	rec->id = why->id;
+	rec->nr = why->nr;
+	strscpy_pad(rec->name, name_of(rec->id), sizeof(rec->name));
 	memcpy(rec->num, why->num, why->nr * sizeof(rec->num[0]));
 	trace_smr_refused(log->ibdev, pid_nr(log->who.pid), rec->qpn, rec->id,
 			  rec->error, rec->psn, rec->num);

@@ -262,7 +262,7 @@ arm64_build_module() {
 
 arm64_build_selftests() {
 	with_lock linux-source uml_source_make || return
-	build_part arm64-selftests "$(arm64_source_key selftests kernel/uapi userspace/provider/softmrdv.h)" "tests for arm64" arm64_selftests
+	build_part arm64-selftests "$(arm64_source_key selftests kernel/uapi userspace/provider/{softmrdv,why_table}.h)" "tests for arm64" arm64_selftests
 }
 
 # arm64_build_guest ROLE TEST...: what the guest boots from; module, provider and these tests must exist

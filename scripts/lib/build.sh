@@ -190,7 +190,7 @@ build_userland() {
 	fi
 	# the tests need the kernel's harness; a script that only boots a guest need not fetch the source for them
 	if [ -d "$TOP/selftests" ] && [ -e "$UML_SOURCE/.done" ]; then
-		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/softmrdv.h "${PAGES[@]}")" \
+		build_part selftests "$(source_key selftests scripts/bench kernel/uapi userspace/provider/{softmrdv,why_table}.h "${PAGES[@]}")" \
 			"selftests" build_selftests || return
 	fi
 }

@@ -86,9 +86,9 @@ static const struct row {
 	uint32_t id;
 	const char *numbers, *text, *todo;
 } rows[] = {
-#define ROW(_name, _id, _error, _numbers, _text, _todo) { _id, _numbers, _text, _todo },
-	SMR_WHYS(ROW)
-#undef ROW
+#define REASON(_name, _numbers, _text, _todo) { SMR_WHY_##_name, _numbers, _text, _todo },
+#include "../../userspace/provider/why_table.h"
+#undef REASON
 };
 
 /* What follows in the table behind the number's name: ":TYPE", or nothing. @i: which number it is */

@@ -114,6 +114,8 @@ int softmrdv_query_device(struct ibv_context *context,
 
 /* The maximum number of numbers of a reason */
 #define SOFTMRDV_WHY_NUMBERS	8
+/* Bytes of its name, with the 0 at its end */
+#define SOFTMRDV_WHY_NAME	24
 
 /**
  * struct softmrdv_why - a refusal, and its reason
@@ -129,6 +131,7 @@ int softmrdv_query_device(struct ibv_context *context,
  * @opcode: enum ibv_wr_opcode of a work request; of a packet that of its BTH
  * @numbers: how many entries of @number the reason has
  * @number: its numbers
+ * @name: of the reason, as in why.rst
  */
 struct softmrdv_why {
 	uint64_t comp_mask;
@@ -144,6 +147,7 @@ struct softmrdv_why {
 	uint32_t numbers;
 	uint32_t rsvd;
 	uint64_t number[SOFTMRDV_WHY_NUMBERS];
+	char name[SOFTMRDV_WHY_NAME];
 };
 
 /**

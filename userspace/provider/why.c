@@ -15,6 +15,8 @@
 
 static_assert(SOFTMRDV_WHY_NUMBERS == SMR_WHY_NUMBERS,
 	      "the numbers are not the kernel's");
+static_assert(SOFTMRDV_WHY_NAME == SMR_WHY_NAME,
+	      "the name is not the kernel's");
 
 /* The refusal that is looked for; 0: any */
 struct wanted {
@@ -37,6 +39,7 @@ static void tell(const struct smr_abi_why *rec, struct softmrdv_why *why)
 	const struct smr_why_info *info = smr_why_info(rec->id);
 	size_t len;
 
+	/* that of a newer reason: as the module says */
 	*why = (struct softmrdv_why){
 		.id = rec->id,
 		.error = rec->error,
@@ -46,9 +49,11 @@ static void tell(const struct smr_abi_why *rec, struct softmrdv_why *why)
 		.peer_qp_num = rec->peer_qpn,
 		.psn = rec->psn,
 		.opcode = rec->opcode,
+		.numbers = info ? 0 : rec->nr,
 	};
 	memcpy(&why->peer, rec->peer, sizeof(why->peer));
 	memcpy(why->number, rec->num, sizeof(why->number));
+	snprintf(why->name, sizeof(why->name), "%.*s", SMR_WHY_NAME, smr_why_name(rec));
 	while (info && smr_why_number(info, why->numbers, &len))
 		why->numbers++;
 }
@@ -111,14 +116,17 @@ int softmrdv_why_wc(struct ibv_context *context, const struct ibv_wc *wc,
 
 int softmrdv_why_text(const struct softmrdv_why *why, char *text, size_t size)
 {
-	const struct smr_why_info *info = why ? smr_why_info(why->id) : NULL;
+	struct smr_abi_why rec = {};
 	size_t len;
 
-	if (!info)
-		return snprintf(text, size, "reason %#x, which is newer than this library",
-				why ? why->id : 0);
-	len = smr_why_format(info, why->number, text, size);
+	if (why) {
+		rec.id = why->id;
+		rec.nr = why->numbers;
+		memcpy(rec.num, why->number, sizeof(rec.num));
+		memcpy(rec.name, why->name, sizeof(why->name));
+	}
+	len = smr_why_say(&rec, text, size);
 	return (int)len + snprintf(len < size ? text + len : NULL,
 				   len < size ? size - len : 0, "; try: %s (%#06x)",
-				   info->todo, info->id);
+				   smr_why_todo(&rec), rec.id);
 }

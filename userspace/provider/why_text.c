@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "why_text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,11 +12,22 @@
 #define NAMES(a)	(sizeof(a) / sizeof(*(a)))
 
 static const struct smr_why_info infos[] = {
-#define INFO(_name, _id, _error, _numbers, _text, _todo)	\
-	{ _id, _error, #_name, _numbers, _text, _todo },
-	SMR_WHYS(INFO)
-#undef INFO
+#define REASON(_name, _numbers, _text, _todo)	\
+	{ SMR_WHY_##_name, #_name, _numbers, _text, _todo },
+#include "why_table.h"
+#undef REASON
 };
+
+/* Each reason of the ABI has one row. */
+enum {
+#define REASON(_name, ...)	ROW_##_name,
+#include "why_table.h"
+#undef REASON
+};
+
+#define HAS_ROW(name, ...) \
+	static_assert(ROW_##name >= 0, "why_table.h has all reasons");
+SMR_WHYS(HAS_ROW)
 
 const struct smr_why_info *smr_why_info(uint32_t id)
 {
@@ -248,6 +260,37 @@ size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 		else if (*at++ == '{')
 			at = put_braces(&out, info, num, at);
 	}
+}
+
+const char *smr_why_name(const struct smr_abi_why *rec)
+{
+	const struct smr_why_info *info = smr_why_info(rec->id);
+
+	if (info)
+		return info->name;
+	return rec->name[0] ? (const char *)rec->name : "?";
+}
+
+size_t smr_why_say(const struct smr_abi_why *rec, char *buf, size_t size)
+{
+	const struct smr_why_info *info = smr_why_info(rec->id);
+	struct out out = { buf, size, 0 };
+	uint32_t i;
+
+	if (info)
+		return smr_why_format(info, (const uint64_t *)rec->num, buf, size);
+	put(&out, "%.*s", SMR_WHY_NAME, smr_why_name(rec));
+	for (i = 0; i < rec->nr && i < SMR_WHY_NUMBERS; i++)
+		put(&out, " %#" PRIx64, (uint64_t)rec->num[i]);
+	put(&out, ", a reason of a newer softmr");
+	return out.len;
+}
+
+const char *smr_why_todo(const struct smr_abi_why *rec)
+{
+	const struct smr_why_info *info = smr_why_info(rec->id);
+
+	return info ? info->todo : "update libsoftmr1 and softmr-tools";
 }
 
 /* -- what else a record has */

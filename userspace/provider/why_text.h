@@ -9,9 +9,8 @@
 #include <softmr-why.h>
 
 /**
- * struct smr_why_info - a reason, see SMR_WHYS()
+ * struct smr_why_info - a reason, see why_table.h
  * @id: enum smr_why_id
- * @error: the errno of the verb; 0: the error is the status of a completion
  * @name: in capitals
  * @numbers: the names and types of its numbers
  * @text: what was wrong, with names of numbers in braces; text in brackets is left out if the
@@ -20,7 +19,6 @@
  */
 struct smr_why_info {
 	uint32_t id;
-	uint32_t error;
 	const char *name;
 	const char *numbers;
 	const char *text;
@@ -49,6 +47,17 @@ const char *smr_why_number(const struct smr_why_info *info, unsigned int i,
  */
 size_t smr_why_format(const struct smr_why_info *info, const uint64_t *num,
 		      char *buf, size_t size);
+
+/*
+ * smr_why_say - the text of a record
+ *
+ * A reason that is newer than this library is said by its name and its numbers, as the module gives
+ * them. Return: as smr_why_format().
+ */
+size_t smr_why_say(const struct smr_abi_why *rec, char *buf, size_t size);
+/* "?": neither this library nor the module knows the id. */
+const char *smr_why_name(const struct smr_abi_why *rec);
+const char *smr_why_todo(const struct smr_abi_why *rec);
 
 /* What the program got: "EINVAL", "status 10"; or "dropped" for a packet */
 void smr_why_error(const struct smr_abi_why *rec, char *buf, size_t size);

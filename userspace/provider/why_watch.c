@@ -51,21 +51,15 @@ static struct smr_why_watch *watches;
 static void print(const struct smr_why_watch *watch,
 		  const struct smr_abi_why *rec)
 {
-	const struct smr_why_info *info = smr_why_info(rec->id);
 	const char *dev = watch->context->device->name;
 	char text[TEXT_MAX], error[32], qp[32] = "";
 
 	smr_why_error(rec, error, sizeof(error));
 	if (rec->qpn)
 		snprintf(qp, sizeof(qp), " QP %#x", rec->qpn);
-	if (!info) {
-		fprintf(watch->out, "softmr: %s%s: %s: reason %#x, which is newer than libsoftmr\n",
-			dev, qp, error, rec->id);
-		return;
-	}
-	smr_why_format(info, (const uint64_t *)rec->num, text, sizeof(text));
+	smr_why_say(rec, text, sizeof(text));
 	fprintf(watch->out, "softmr: %s%s: %s: %s; try: %s (%#06x)\n", dev, qp,
-		error, text, info->todo, info->id);
+		error, text, smr_why_todo(rec), rec->id);
 }
 
 static void count_second(struct smr_why_watch *watch)

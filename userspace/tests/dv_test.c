@@ -147,9 +147,43 @@ static void why_text(void)
 	why.number[7] = 0x1305;
 	softmrdv_why_text(&why, text, sizeof(text));
 	want(strstr(text, " ms before: 100 bytes too far; they are inside region 0x1305; try: "));
-	why.id = 0xfffe;
+}
+
+/* A module with a reason that the library does not know says its name, its errno and its numbers. */
+static void why_newer_module(void)
+{
+	struct smr_abi_why rec = {
+		.seq = 1, .id = 0xffe, .error = EMFILE, .tid = gettid(), .nr = 2,
+		.num = { 7, 0x1203 }, .name = "NEW_REASON",
+	};
+	struct softmrdv_why why;
+	char text[160];
+
+	rig_whys();
+	fake.whys = &rec;
+	fake.nr_whys = 1;
+	want(!softmrdv_why(fake_context(), &why));
+	want(why.id == 0xffe && why.error == EMFILE && why.numbers == 2);
+	want(why.number[0] == 7 && why.number[1] == 0x1203);
+	want(!strcmp(why.name, "NEW_REASON"));
 	softmrdv_why_text(&why, text, sizeof(text));
-	want(!strcmp(text, "reason 0xfffe, which is newer than this library"));
+	want(!strcmp(text, "NEW_REASON 0x7 0x1203, a reason of a newer softmr; "
+		     "try: update libsoftmr1 and softmr-tools (0x0ffe)"));
+}
+
+/* A module that says neither the name nor how many numbers there are: the table does. */
+static void why_older_module(void)
+{
+	struct softmrdv_why why;
+
+	rig_whys();
+	want(!whys[WHYS - 1].nr && !whys[WHYS - 1].name[0]);
+	want(!softmrdv_why(fake_context(), &why));
+	want(!strcmp(why.name, "QP_VALUE") && why.numbers == 4);
+	/* nor is it in the table, as that of another provider's note may be */
+	whys[WHYS - 1].id = 0xffe;
+	want(!softmrdv_why(fake_context(), &why));
+	want(!strcmp(why.name, "?") && !why.numbers);
 }
 
 static bool is_told(struct smr_abi_why rec, const char *error, const char *request)
@@ -265,6 +299,8 @@ const struct tap_test dv_tests[] = {
 	{ "the same of an older module", list_many_old },
 	{ "questions that are refused", query_errors },
 	{ "a refusal in words", why_text },
+	{ "a reason that the library does not know", why_newer_module },
+	{ "a module that does not name reasons", why_older_module },
 	{ "its error and its request in words", why_requests },
 	{ "all reasons in words", why_texts },
 	{ "refusals in libibverbs' log", why_log },

@@ -51,30 +51,11 @@ struct options {
 /* The text with its numbers; caller frees it. */
 static char *text_of(const struct refusal *r)
 {
-	const struct smr_why_info *info = smr_why_info(r->rec.id);
-	char *text;
-	size_t len;
+	size_t len = smr_why_say(&r->rec, NULL, 0);
+	char *text = zalloc(len + 1);
 
-	if (!info)
-		return copy("the module is newer than this tool, which does not know the reason");
-	len = smr_why_format(info, (const uint64_t *)r->rec.num, NULL, 0);
-	text = zalloc(len + 1);
-	smr_why_format(info, (const uint64_t *)r->rec.num, text, len + 1);
+	smr_why_say(&r->rec, text, len + 1);
 	return text;
-}
-
-static const char *todo_of(const struct refusal *r)
-{
-	const struct smr_why_info *info = smr_why_info(r->rec.id);
-
-	return info ? info->todo : "update softmr-tools";
-}
-
-static const char *name_of(const struct refusal *r)
-{
-	const struct smr_why_info *info = smr_why_info(r->rec.id);
-
-	return info ? info->name : "?";
 }
 
 /* -- devices: numbers, and names for people */
@@ -146,7 +127,7 @@ static void print_text(const struct refusal *r, const char *dev)
 	smr_why_request(&r->rec, request, sizeof(request));
 	smr_why_error(&r->rec, error, sizeof(error));
 	printf("%s: %s: %s\n", request, error, text);
-	printf("   try: %s (%#06x)\n", todo_of(r), r->rec.id);
+	printf("   try: %s (%#06x)\n", smr_why_todo(&r->rec), r->rec.id);
 	free(text);
 	free(peer);
 }
@@ -161,6 +142,13 @@ static void add_numbers(struct json_object *to, const struct refusal *r)
 
 	for (i = 0; info && (name = smr_why_number(info, i, &len)); i++) {
 		char *key = strf("%.*s", (int)len, name);
+
+		out_number(numbers, key, r->rec.num[i]);
+		free(key);
+	}
+	/* those of a newer reason have no names here */
+	for (i = 0; !info && i < r->rec.nr && i < SMR_WHY_NUMBERS; i++) {
+		char *key = strf("%u", i);
 
 		out_number(numbers, key, r->rec.num[i]);
 		free(key);
@@ -181,7 +169,7 @@ static struct json_object *to_json(const struct refusal *r, const char *dev)
 	out_string(o, "command", r->comm);
 	out_bool(o, "ended", r->ended);
 	out_number(o, "code", r->rec.id);
-	out_string(o, "reason", name_of(r));
+	out_string(o, "reason", smr_why_name(&r->rec));
 	out_string(o, "error", error);
 	out_number(o, "qp", r->rec.qpn);
 	out_string(o, "peer", peer);
@@ -192,7 +180,7 @@ static struct json_object *to_json(const struct refusal *r, const char *dev)
 	out_number(o, "thread", r->rec.tid);
 	add_numbers(o, r);
 	out_string(o, "text", text);
-	out_string(o, "todo", todo_of(r));
+	out_string(o, "todo", smr_why_todo(&r->rec));
 	free(text);
 	free(peer);
 	return o;

@@ -285,14 +285,13 @@ static struct held *dropped(struct capture *c, const struct refusal *r)
 
 static void add_comment(struct held *p, const struct refusal *r)
 {
-	const struct smr_why_info *info = smr_why_info(r->rec.id);
 	char said[512];
 
-	/* no info: the reason is newer than this tool */
-	if (p->comment || !info)
+	if (p->comment)
 		return;
-	smr_why_format(info, (const uint64_t *)r->rec.num, said, sizeof(said));
-	p->comment = strf("softmr: %#06x %s: %s; try: %s", r->rec.id, info->name, said, info->todo);
+	smr_why_say(&r->rec, said, sizeof(said));
+	p->comment = strf("softmr: %#06x %s: %s; try: %s", r->rec.id, smr_why_name(&r->rec), said,
+			  smr_why_todo(&r->rec));
 }
 
 /* Give the held packets their comments */

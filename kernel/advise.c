@@ -8,10 +8,11 @@
 #include "await.h"
 #include "fault.h"
 #include "key.h"
+#include "pd.h"
 #include "why.h"
 
 static int advice_want(enum ib_uverbs_advise_mr_advice advice,
-		       enum smr_want *want, struct smr_why *why)
+		       enum smr_want *want, struct smr_why_log *log)
 {
 	switch (advice) {
 	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
@@ -24,7 +25,7 @@ static int advice_want(enum ib_uverbs_advise_mr_advice advice,
 		*want = SMR_WANT_PRESENT;
 		return 0;
 	default:
-		return smr_why(why, ADVICE, advice);
+		return smr_why(log, ADVICE, advice);
 	}
 }
 
@@ -32,12 +33,12 @@ static int advice_want(enum ib_uverbs_advise_mr_advice advice,
  * struct advise_range - one of the ranges
  * @sge: the range
  * @n: its number
- * @why: receives the reason of a refusal
+ * @log: logs a refusal
  */
 struct advise_range {
 	const struct ib_sge *sge;
 	u32 n;
-	struct smr_why *why;
+	struct smr_why_log *log;
 };
 
 static int why_no_key(const struct advise_range *r, enum smr_key_verdict verdict)
@@ -46,14 +47,14 @@ static int why_no_key(const struct advise_range *r, enum smr_key_verdict verdict
 	case SMR_KEY_OK:
 		return 0;
 	case SMR_KEY_PD:
-		return smr_why(r->why, ADVISE_PD, r->n, r->sge->lkey);
+		return smr_why(r->log, ADVISE_PD, r->n, r->sge->lkey);
 	case SMR_KEY_ACCESS:
-		return smr_why(r->why, ADVISE_RIGHT, r->n, r->sge->lkey);
+		return smr_why(r->log, ADVISE_RIGHT, r->n, r->sge->lkey);
 	case SMR_KEY_RANGE:
 		/* the key of a window */
-		return smr_why(r->why, ADVISE_WINDOW, r->n, r->sge->lkey);
+		return smr_why(r->log, ADVISE_WINDOW, r->n, r->sge->lkey);
 	default:
-		return smr_why(r->why, ADVISE_NO_KEY, r->n, r->sge->lkey);
+		return smr_why(r->log, ADVISE_NO_KEY, r->n, r->sge->lkey);
 	}
 }
 
@@ -77,12 +78,12 @@ static int advise_add(struct smr_fault *fault, struct smr_keys *keys,
 		return ret;
 	off = sge->addr - iova;
 	if (!span.mem->ops->fault || span.mem->ops->thread)
-		ret = smr_why(r->why, ADVISE_PINNED, r->n, sge->lkey);
+		ret = smr_why(r->log, ADVISE_PINNED, r->n, sge->lkey);
 	else if (sge->addr >= iova && off <= span.len &&
 		 sge->length <= span.len - off)
 		smr_fault_add(fault, &span, off, sge->length);
 	else if (strict)
-		ret = smr_why(r->why, ADVISE_RANGE, r->n, sge->lkey, sge->addr,
+		ret = smr_why(r->log, ADVISE_RANGE, r->n, sge->lkey, sge->addr,
 			      sge->length, iova, span.len);
 	smr_span_put(&span);
 	return ret;
@@ -92,7 +93,7 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 				     const struct ib_pd *pd,
 				     enum smr_want want, bool strict,
 				     const struct ib_sge *sges, u32 num_sge,
-				     struct smr_why *why)
+				     struct smr_why_log *log)
 {
 	struct smr_fault *fault;
 	int ret;
@@ -100,10 +101,10 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 
 	fault = smr_fault_alloc(num_sge, want, GFP_KERNEL_ACCOUNT);
 	if (!fault)
-		return ERR_PTR(-ENOMEM);
+		return smr_why_ptr(log, NO_MEMORY);
 	fault->advice = true;
 	for (i = 0; i < num_sge; i++) {
-		const struct advise_range r = { &sges[i], i, why };
+		const struct advise_range r = { &sges[i], i, log };
 
 		ret = advise_add(fault, keys, pd, &r, strict);
 		if (ret) {
@@ -123,7 +124,6 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
  * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
  * @sges: ranges of on-demand regions
  * @num_sge: number of ranges, at least one; the core has checked this and @flags
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; interruptible.
  * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (the key of a window), -ENOENT (no such
@@ -135,17 +135,18 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		  const struct ib_sge *sges, u32 num_sge, struct smr_why *why)
+		  const struct ib_sge *sges, u32 num_sge)
 {
+	struct smr_why_log *log = to_smr_pd(pd)->whys;
 	bool flush = flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH;
 	struct smr_fault *fault;
 	enum smr_want want;
 	int ret;
 
-	ret = advice_want(advice, &want, why);
+	ret = advice_want(advice, &want, log);
 	if (ret)
 		return ret;
-	fault = advise_open(keys, pd, want, flush, sges, num_sge, why);
+	fault = advise_open(keys, pd, want, flush, sges, num_sge, log);
 	if (IS_ERR(fault))
 		return PTR_ERR(fault);
 	if (!fault->nr) {
@@ -154,8 +155,8 @@ int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 	}
 	if (flush) {
 		ret = smr_fault_await(fault, awaits, TASK_INTERRUPTIBLE);
-		return ret == -EFAULT ?
-		       smr_why(why, ADVISE_UNMAPPED, num_sge) : ret;
+		return ret == -EFAULT ? smr_why(log, ADVISE_UNMAPPED, num_sge) :
+					smr_why_errno(log, 0, ret);
 	}
 	smr_fault_start_alone(fault);
 	return 0;

@@ -8,11 +8,10 @@
 
 struct smr_awaits;
 struct smr_keys;
-struct smr_why;
 
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,
 		  enum ib_uverbs_advise_mr_advice advice, u32 flags,
-		  const struct ib_sge *sges, u32 num_sge, struct smr_why *why);
+		  const struct ib_sge *sges, u32 num_sge);
 
 #endif /* SMR_ADVISE_H */

@@ -176,26 +176,28 @@ static void capture_begin(struct smr_capture *cap, struct smr_ucontext *ctx)
 }
 
 /* The file of a new capture, which it ends; or an ERR_PTR(). */
-static struct file *capture_file(struct smr_ucontext *ctx, struct smr_why *why)
+static struct file *capture_file(struct smr_ucontext *ctx)
 {
 	struct smr_capture *cap;
 	struct file *file;
 	int ret;
 
 	if (!uid_valid(smr_why_log_uid(ctx->whys)))
-		return smr_why_ptr(why, CAPTURE_USER);
-	ret = smr_limit_take(&ctx->account->limits, SMR_LIMIT_RULE, why);
+		return smr_why_ptr(ctx->whys, CAPTURE_USER);
+	ret = smr_limit_take(&ctx->account->limits, SMR_LIMIT_RULE, ctx->whys);
 	if (ret)
 		return ERR_PTR(ret);
 	cap = capture_create(ctx);
 	if (!cap) {
-		file = ERR_PTR(-ENOMEM);
+		file = smr_why_ptr(ctx->whys, NO_MEMORY);
 		goto give;
 	}
 	file = anon_inode_getfile("[softmr capture]", &capture_fops, cap,
 				  O_RDONLY);
-	if (IS_ERR(file))
+	if (IS_ERR(file)) {
+		smr_why_general(ctx->whys, 0, PTR_ERR(file));
 		goto free;
+	}
 	capture_begin(cap, ctx);
 	return file;
 
@@ -209,16 +211,15 @@ give:
 static int UVERBS_HANDLER(SMR_METHOD_CAPTURE_OPEN)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	struct smr_why why = {};
 	struct file *file;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	file = capture_file(to_smr_ucontext(uctx), &why);
+	file = capture_file(to_smr_ucontext(uctx));
 	if (IS_ERR(file))
-		return smr_why_verb(smr_uctx_whys(uctx), &why, 0,
-				    PTR_ERR(file));
-	return smr_give_fd(attrs, SMR_ATTR_CAPTURE_FD, file);
+		return PTR_ERR(file);
+	return smr_why_errno(smr_uctx_whys(uctx), 0,
+			     smr_give_fd(attrs, SMR_ATTR_CAPTURE_FD, file));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_CAPTURE_OPEN,

@@ -123,7 +123,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		    struct net *net, const struct smr_link_conf *conf)
 {
 	struct smr_env *env = &dev->verbs.env;
-	struct smr_why why;
 	int ret;
 
 	dev->ns = smr_netns(net);
@@ -165,8 +164,7 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	ret = smr_keys_init(&dev->keys);
 	if (ret)
 		goto close_raw;
-	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE,
-				  &why);
+	dev->dma_mr = smr_kmr_dma(&dev->keys, NULL, IB_ACCESS_LOCAL_WRITE);
 	if (IS_ERR(dev->dma_mr)) {
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
@@ -208,7 +206,7 @@ put_bound:
 put_stats:
 	smr_stats_put(env->stats);
 end_log:
-	smr_why_log_end(env->kernel_whys);
+	smr_why_log_end(env->kernel_whys, env->whys);
 put_ns:
 	smr_netns_put(dev->ns);
 	return ret;
@@ -230,8 +228,9 @@ static void dealloc_driver(struct ib_device *ibdev)
 	cancel_work_sync(&dev->resync_work);
 	smr_raw_close(&dev->verbs.env);
 	smr_ahtab_fini(&dev->verbs.ahs);
-	/* The objects that are left may still log refusals, but these are never read. */
-	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys));
+	/* Refusals of the objects that are left are not logged. */
+	smr_why_log_end(smr_why_log_get(dev->verbs.env.kernel_whys),
+			dev->verbs.env.whys);
 	smr_netns_put(dev->ns);
 	netdev_put(dev->verbs.env.ndev, &dev->tracker);
 

@@ -8,6 +8,7 @@
 
 #include "mem.h"
 #include "mmap.h"
+#include "ucontext.h"
 #include "why.h"
 
 /**
@@ -86,7 +87,6 @@ void smr_dm_store_fini(struct smr_dm_store *store)
  * @store: the store to allocate from
  * @uctx: the context whose process maps it
  * @attr: length and alignment; each allocation begins at a page
- * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an alignment of more
@@ -94,25 +94,25 @@ void smr_dm_store_fini(struct smr_dm_store *store)
  */
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
-			    const struct ib_dm_alloc_attr *attr,
-			    struct smr_why *why)
+			    const struct ib_dm_alloc_attr *attr)
 {
+	struct smr_why_log *log = smr_uctx_whys(uctx);
 	struct smr_mmap *m;
 	struct smr_dm *dm;
 
 	if (!attr->length)
-		return smr_why_ptr(why, DM_NO_LENGTH);
+		return smr_why_ptr(log, DM_NO_LENGTH);
 	if (attr->alignment > PAGE_SHIFT)
-		return smr_why_ptr(why, DM_ALIGN, attr->alignment, PAGE_SHIFT);
+		return smr_why_ptr(log, DM_ALIGN, attr->alignment, PAGE_SHIFT);
 	if (attr->length > SMR_DM_SIZE)
-		return smr_why_ptr(why, DM_FULL, attr->length, SMR_DM_SIZE);
+		return smr_why_ptr(log, DM_FULL, attr->length, SMR_DM_SIZE);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
-		return ERR_PTR(-ENOMEM);
+		return smr_why_ptr(log, NO_MEMORY);
 	m = smr_mmap_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
 	if (IS_ERR(m)) {
 		kfree(dm);
-		return smr_why_ptr(why, DM_FULL, attr->length, SMR_DM_SIZE);
+		return smr_why_ptr(log, DM_FULL, attr->length, SMR_DM_SIZE);
 	}
 	dm->mmap = m;
 	return dm;

@@ -11,7 +11,6 @@
 
 struct smr_mem;
 struct smr_mmap;
-struct smr_why;
 
 /* Device memory of each device, in bytes */
 #define SMR_DM_SIZE	SZ_1M
@@ -45,8 +44,7 @@ void smr_dm_store_init(struct smr_dm_store *store);
 void smr_dm_store_fini(struct smr_dm_store *store);
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
-			    const struct ib_dm_alloc_attr *attr,
-			    struct smr_why *why);
+			    const struct ib_dm_alloc_attr *attr);
 void smr_dm_free(struct smr_dm *dm);
 struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length);
 

@@ -465,16 +465,15 @@ static u64 key_age(const struct smr_key *key)
  * @access: as in smr_key_open()
  * @addr: as in smr_key_open()
  * @len: as in smr_key_open()
- * @why: filled in, unless the key would open now
  *
  * For reports, after smr_key_open() has failed. The data path does not call this.
  *
  * Context: any; lockless.
- * Return: what smr_key_open() would return now.
+ * Return: the reason; its id is 0 if the key would open now.
  */
-enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
-				 const struct ib_pd *pd, u32 qpn, int access,
-				 u64 addr, u64 len, struct smr_why *why)
+struct smr_reason smr_key_why(struct smr_keys *keys, u32 key,
+			   const struct ib_pd *pd, u32 qpn, int access,
+			   u64 addr, u64 len)
 {
 	enum smr_key_verdict verdict;
 	struct smr_key found, *now = &found;
@@ -485,35 +484,29 @@ enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
 	if (verdict == SMR_KEY_OK && !range_inside(now, addr, len))
 		verdict = SMR_KEY_RANGE;
 	switch (verdict) {
-	case SMR_KEY_OK:
-		break;
 	case SMR_KEY_UNKNOWN:
 		if (recent_find(keys, key, pd, &past))
-			smr_why(why, KEY_ENDED, key, addr, len, past.pid,
-				jiffies_to_msecs((u32)jiffies - past.when));
-		else
-			smr_why(why, KEY_UNKNOWN, key, addr, len);
-		break;
+			return SMR_REASON(KEY_ENDED, key, addr, len, past.pid,
+					  jiffies_to_msecs((u32)jiffies - past.when),
+					  0, 0, 0);
+		return SMR_REASON(KEY_UNKNOWN, key, addr, len, 0, 0, 0, 0);
 	case SMR_KEY_STALE:
-		smr_why(why, KEY_STALE, key, addr, len,
-			(key & ~0xffU) | now->tag);
-		break;
+		return SMR_REASON(KEY_STALE, key, addr, len,
+				  (key & ~0xffU) | now->tag);
 	case SMR_KEY_DEAD:
-		smr_why(why, KEY_DEAD, key, addr, len);
-		break;
+		return SMR_REASON(KEY_DEAD, key, addr, len);
 	case SMR_KEY_PD:
-		smr_why(why, KEY_PD, key, addr, len, now->qpn);
-		break;
+		return SMR_REASON(KEY_PD, key, addr, len, now->qpn);
 	case SMR_KEY_ACCESS:
-		smr_why(why, KEY_ACCESS, key, addr, len, access, now->access,
-			now->type == SMR_KEY_MW, key_age(now));
-		break;
+		return SMR_REASON(KEY_ACCESS, key, addr, len, access, now->access,
+				  now->type == SMR_KEY_MW, key_age(now));
 	case SMR_KEY_RANGE:
-		smr_why(why, KEY_RANGE, key, addr, len, now->iova,
-			now->length, range_off(now, addr, len), key_age(now));
-		break;
+		return SMR_REASON(KEY_RANGE, key, addr, len, now->iova,
+				  now->length, range_off(now, addr, len),
+				  key_age(now), 0);
+	default:
+		return (struct smr_reason){};
 	}
-	return verdict;
 }
 
 /**
@@ -582,33 +575,37 @@ static void near_find(struct smr_keys *keys, const struct ib_pd *pd,
  * smr_key_near() - add the nearest region to the reason why a key did not open
  * @keys: the key table of the device
  * @pd: whose regions may be named
- * @why: filled in by smr_key_why(); only KEY_UNKNOWN, KEY_ENDED and KEY_RANGE are changed
+ * @why: the reason
  *
  * Nothing is added if the device has more than NEAR_KEYS keys.
  *
  * Context: any; lockless.
+ * Return: the reason. Only KEY_UNKNOWN, KEY_ENDED and KEY_RANGE are changed.
  */
-void smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
-		  struct smr_why *why)
+struct smr_reason smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
+			    struct smr_reason why)
 {
-	const u64 *num = why->num;
 	struct near near = {};
 
-	if (why->id != SMR_WHY_KEY_UNKNOWN && why->id != SMR_WHY_KEY_ENDED &&
-	    why->id != SMR_WHY_KEY_RANGE)
-		return;
-	near_find(keys, pd, num[1], num[2], &near);
+	if (why.id != SMR_WHY_KEY_UNKNOWN && why.id != SMR_WHY_KEY_ENDED &&
+	    why.id != SMR_WHY_KEY_RANGE)
+		return why;
+	near_find(keys, pd, why.num[1], why.num[2], &near);
 	if (!near.key)
-		return;
-	if (why->id == SMR_WHY_KEY_UNKNOWN)
-		smr_why(why, KEY_UNKNOWN, num[0], num[1], num[2], near.key,
-			near.start, near.bytes, near.away);
-	else if (why->id == SMR_WHY_KEY_ENDED)
-		smr_why(why, KEY_ENDED, num[0], num[1], num[2], num[3], num[4],
-			near.key, near.start, near.away);
-	else if (!near.away)
-		smr_why(why, KEY_RANGE, num[0], num[1], num[2], num[3], num[4],
-			num[5], num[6], near.key);
+		return why;
+	if (why.id == SMR_WHY_KEY_UNKNOWN) {
+		why.num[3] = near.key;
+		why.num[4] = near.start;
+		why.num[5] = near.bytes;
+		why.num[6] = near.away;
+	} else if (why.id == SMR_WHY_KEY_ENDED) {
+		why.num[5] = near.key;
+		why.num[6] = near.start;
+		why.num[7] = near.away;
+	} else if (!near.away) {
+		why.num[7] = near.key;
+	}
+	return why;
 }
 
 /**

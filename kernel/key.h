@@ -17,7 +17,7 @@
 
 struct ib_pd;
 struct smr_key_table;
-struct smr_why;
+struct smr_reason;
 
 /* key = index << 8 | tag */
 #define SMR_KEY_INDEX(key)	((key) >> 8)
@@ -157,11 +157,11 @@ enum smr_key_verdict __must_check
 smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
 	     int access, u64 addr, u64 len, struct smr_span *span);
 
-enum smr_key_verdict smr_key_why(struct smr_keys *keys, u32 key,
-				 const struct ib_pd *pd, u32 qpn, int access,
-				 u64 addr, u64 len, struct smr_why *why);
-void smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
-		  struct smr_why *why);
+struct smr_reason smr_key_why(struct smr_keys *keys, u32 key,
+			   const struct ib_pd *pd, u32 qpn, int access,
+			   u64 addr, u64 len);
+struct smr_reason smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
+			    struct smr_reason why);
 
 /* The counter for a verdict; the counters are in the order of the verdicts. */
 static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)

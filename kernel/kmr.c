@@ -22,6 +22,7 @@
 #include "kmem.h"
 #include "mr.h"
 #include "mw.h"
+#include "pd.h"
 #include "why.h"
 
 #define KMR_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -42,16 +43,20 @@ static struct smr_kmr *to_kmr(struct smr_mr *mr)
 	return container_of(mr, struct smr_kmr, mr);
 }
 
-static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd,
-				  struct smr_why *why)
+static struct smr_why_log *log_of(const struct ib_pd *pd)
+{
+	return pd ? to_smr_pd(pd)->whys : NULL;
+}
+
+static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd)
 {
 	struct smr_kmr *kmr;
 	int ret;
 
 	kmr = kzalloc(sizeof(*kmr), GFP_KERNEL);
 	if (!kmr)
-		return ERR_PTR(-ENOMEM);
-	ret = smr_mr_init(&kmr->mr, keys, pd, why);
+		return smr_why_ptr(log_of(pd), NO_MEMORY);
+	ret = smr_mr_init(&kmr->mr, keys, pd);
 	if (ret) {
 		kfree_rcu(kmr, mr.key.rcu);
 		return ERR_PTR(ret);
@@ -66,7 +71,6 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd,
  * @keys: the device's keys
  * @pd: its PD; NULL: usable in all PDs of the kernel
  * @access: enum ib_access_flags
- * @why: a refusal says why
  *
  * Its addresses are the kernel's virtual ones, in the linear mapping.
  *
@@ -74,16 +78,15 @@ static struct smr_kmr *kmr_create(struct smr_keys *keys, struct ib_pd *pd,
  * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EOPNOTSUPP
  * (unknown access flag), -ENOMEM, -ENOSPC.
  */
-struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
-			   struct smr_why *why)
+struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access)
 {
 	int unknown = access & ~(KMR_RIGHTS | IB_ACCESS_OPTIONAL);
 	struct smr_kmr *kmr;
 	struct smr_key *key;
 
 	if (unknown)
-		return smr_why_ptr(why, MR_ACCESS, access, unknown);
-	kmr = kmr_create(keys, pd, why);
+		return smr_why_ptr(log_of(pd), MR_ACCESS, access, unknown);
+	kmr = kmr_create(keys, pd);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);
 	smr_kmem_init_linear(&kmr->kmem);
@@ -104,28 +107,27 @@ struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
  * @keys: the device's keys
  * @pd: its PD
  * @max_blocks: maximum number of its blocks
- * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: the region, which smr_mr_dereg() ends; or an ERR_PTR: -EINVAL (too
  * many blocks), -ENOMEM, -ENOSPC.
  */
 struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
-			     u32 max_blocks, struct smr_why *why)
+			     u32 max_blocks)
 {
 	struct smr_kmr *kmr;
 	int ret;
 
 	if (!max_blocks || max_blocks > SMR_MAX_FAST_REG_BLOCKS)
-		return smr_why_ptr(why, MR_BLOCKS, max_blocks,
+		return smr_why_ptr(log_of(pd), MR_BLOCKS, max_blocks,
 				   SMR_MAX_FAST_REG_BLOCKS);
-	kmr = kmr_create(keys, pd, why);
+	kmr = kmr_create(keys, pd);
 	if (IS_ERR(kmr))
 		return ERR_CAST(kmr);
 	ret = smr_kmem_init_blocks(&kmr->kmem, max_blocks);
 	if (ret) {
 		smr_mr_free(&kmr->mr);
-		return ERR_PTR(ret);
+		return ERR_PTR(smr_why_errno(log_of(pd), 0, ret));
 	}
 	kmr->mr.key.mem = &kmr->kmem.mem;
 	kmr->mr.fast = true;

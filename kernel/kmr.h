@@ -11,15 +11,13 @@ struct smr_ref_waiter;
 struct smr_keys;
 struct smr_mr;
 struct smr_mw_bind;
-struct smr_why;
 
 /* Blocks that one fast registration may have */
 #define SMR_MAX_FAST_REG_BLOCKS	512
 
-struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access,
-			   struct smr_why *why);
+struct smr_mr *smr_kmr_dma(struct smr_keys *keys, struct ib_pd *pd, int access);
 struct smr_mr *smr_kmr_alloc(struct smr_keys *keys, struct ib_pd *pd,
-			     u32 max_blocks, struct smr_why *why);
+			     u32 max_blocks);
 int smr_kmr_map_sg(struct smr_mr *mr, struct scatterlist *sg, int nents,
 		   unsigned int *offset);
 int __must_check smr_kmr_register(struct smr_keys *keys, const struct ib_pd *pd,

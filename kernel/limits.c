@@ -53,24 +53,24 @@ static bool user_take(struct smr_limits *user, enum smr_limit kind)
  * smr_limit_take() - count an object before it is created
  * @limits: of the user; of the device for a kernel consumer
  * @kind: kind of the object
- * @why: receives the reason of a refusal
+ * @log: logs a refusal
  *
  * Context: process that belongs to the user; any for a kernel consumer.
  * Return: 0, and then smr_limit_give() uncounts the object; or -ENOMEM, which IBTA calls
  * "insufficient resources".
  */
 int smr_limit_take(struct smr_limits *limits, enum smr_limit kind,
-		   struct smr_why *why)
+		   struct smr_why_log *log)
 {
 	struct smr_limits *device = limits->device ?: limits;
 
 	if (limits->device && !user_take(limits, kind))
-		return smr_why(why, LIMIT, kind, limits->max[kind]);
+		return smr_why(log, LIMIT, kind, limits->max[kind]);
 	if (atomic_add_unless(&device->used[kind], 1, device->max[kind]))
 		return 0;
 	if (limits->device)
 		atomic_dec(&limits->used[kind]);
-	return smr_why(why, LIMIT, kind, device->max[kind]);
+	return smr_why(log, LIMIT, kind, device->max[kind]);
 }
 
 /**

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 struct ib_device;
-struct smr_why;
+struct smr_why_log;
 
 /*
  * The highest limit. QP numbers and key indices have 24 bits and are random; with more objects
@@ -57,7 +57,7 @@ struct smr_limits {
 void smr_limits_init(struct smr_limits *limits, struct smr_limits *device,
 		     u32 max);
 int __must_check smr_limit_take(struct smr_limits *limits, enum smr_limit kind,
-				struct smr_why *why);
+				struct smr_why_log *log);
 void smr_limit_give(struct smr_limits *limits, enum smr_limit kind);
 void smr_limits_drain(struct smr_limits *limits, unsigned long kinds,
 		      struct ib_device *ibdev);

@@ -42,7 +42,7 @@
  * @access: enum ib_access_flags
  * @fd: the dma-buf that @start is an offset in, or NO_FD
  * @dm: the device memory that @start is an offset in, or NULL
- * @why: receives the reason of a refusal
+ * @log: logs a refusal
  */
 struct mr_args {
 	u64 start;
@@ -51,7 +51,7 @@ struct mr_args {
 	int access;
 	int fd;
 	struct smr_dm *dm;
-	struct smr_why *why;
+	struct smr_why_log *log;
 };
 
 #define NO_FD	(-1)
@@ -66,7 +66,7 @@ static int check_implicit(const struct mr_args *args)
 {
 	if (!(args->access & IB_ACCESS_ON_DEMAND) || args->iova ||
 	    args->access & IB_ACCESS_HUGETLB)
-		return smr_why(args->why, MR_IMPLICIT, args->access,
+		return smr_why(args->log, MR_IMPLICIT, args->access,
 			       args->iova);
 	return 0;
 }
@@ -78,21 +78,21 @@ static int check_args(struct mr_args *args)
 	u64 end;
 
 	if (unknown)
-		return smr_why(args->why, MR_ACCESS, args->access, unknown);
+		return smr_why(args->log, MR_ACCESS, args->access, unknown);
 	/* On-demand pages and those of another driver are not known to be persistent. */
 	if (args->access & IB_ACCESS_FLUSH_PERSISTENT &&
 	    (args->access & IB_ACCESS_ON_DEMAND || args->fd != NO_FD ||
 	     args->dm))
-		return smr_why(args->why, MR_PERSISTENT, args->access);
+		return smr_why(args->log, MR_PERSISTENT, args->access);
 	/* Device memory is not paged. */
 	if (args->dm && args->access & IB_ACCESS_ON_DEMAND)
-		return smr_why(args->why, MR_DM_ON_DEMAND, args->access);
+		return smr_why(args->log, MR_DM_ON_DEMAND, args->access);
 	if (args->access & IB_ZERO_BASED)
 		args->iova = 0;
 	if (is_implicit(args))
 		return check_implicit(args);
 	if (check_add_overflow(args->iova, args->length, &end))
-		return smr_why(args->why, MR_WRAPS, args->iova, args->length);
+		return smr_why(args->log, MR_WRAPS, args->iova, args->length);
 	return 0;
 }
 
@@ -126,8 +126,8 @@ static int why_no_memory(const struct mr_args *args)
 	if (args->access & IB_ACCESS_ON_DEMAND ||
 	    ns_capable_noaudit(&init_user_ns, CAP_IPC_LOCK) ||
 	    args->length + locked <= limit)
-		return -ENOMEM;
-	return smr_why(args->why, MR_MEMLOCK, args->length, locked, limit);
+		return smr_why(args->log, NO_MEMORY);
+	return smr_why(args->log, MR_MEMLOCK, args->length, locked, limit);
 }
 
 /* Report why creating the memory failed; @err is the error of its kind. */
@@ -135,22 +135,25 @@ static int why_no_mem(const struct mr_args *args, int err)
 {
 	if (args->fd != NO_FD) {
 		if (err == -EBADF)
-			return smr_why(args->why, MR_DMABUF_FD, args->fd);
+			return smr_why(args->log, MR_DMABUF_FD, args->fd);
 		if (err == -EOPNOTSUPP)
-			return smr_why(args->why, MR_IO_MEMORY, args->fd);
+			return smr_why(args->log, MR_IO_MEMORY, args->fd);
 		/* any other error may be the exporter's */
-		if (err != -ENOMEM && err != -EINTR && err != -ERESTARTSYS)
-			smr_why(args->why, MR_DMABUF, args->fd, args->start,
-				args->length);
-		return err;
+		if (err == -ENOMEM || err == -EINTR || err == -ERESTARTSYS)
+			return smr_why_errno(args->log, 0, err);
+		return smr_why_verb(args->log, 0, err,
+				    SMR_REASON(MR_DMABUF, args->fd, args->start,
+					       args->length));
 	}
 	if (err == -EINVAL)
-		return smr_why(args->why, MR_START_WRAPS, args->start,
+		return smr_why(args->log, MR_START_WRAPS, args->start,
 			       args->length);
 	if (err == -EFAULT)
-		return smr_why(args->why, MR_UNMAPPED, args->start,
+		return smr_why(args->log, MR_UNMAPPED, args->start,
 			       args->length, !!(args->access & MR_WRITABLE));
-	return err == -ENOMEM ? why_no_memory(args) : err;
+	if (err == -ENOMEM)
+		return why_no_memory(args);
+	return smr_why_errno(args->log, 0, err);
 }
 
 /* Does the memory support these rights? */
@@ -159,9 +162,9 @@ static int check_rights(struct smr_mem *mem, const struct mr_args *args)
 	int access = args->access;
 
 	if (access & IB_ACCESS_REMOTE_ATOMIC && mem->no_atomics)
-		return smr_why(args->why, MR_NO_ATOMICS, access);
+		return smr_why(args->log, MR_NO_ATOMICS, access);
 	if (access & IB_ACCESS_FLUSH_PERSISTENT && !smr_mem_is_persistent(mem))
-		return smr_why(args->why, MR_NOT_PERSISTENT, args->start,
+		return smr_why(args->log, MR_NOT_PERSISTENT, args->start,
 			       args->length);
 	return 0;
 }
@@ -187,16 +190,15 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
  * smr_mr_init() - prepare a region, and reserve its key
  * @mr: zeroed; after an error, free it after a grace period
  * @keys: the device's keys
- * @pd: its PD; NULL for the device's own region, which no limit counts
- * @why: receives the reason of a refusal
+ * @pd: its PD, whose log has a refusal; NULL for the device's own region, which no limit counts
  *
  * Context: process, may sleep.
  * Return: 0, and then smr_mr_free() must be called; -ENOMEM or -ENOSPC.
  */
-int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd,
-		struct smr_why *why)
+int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd)
 {
-	int ret = pd ? smr_limit_take(to_smr_pd(pd)->limits, SMR_LIMIT_MR, why) : 0;
+	struct smr_why_log *log = pd ? to_smr_pd(pd)->whys : NULL;
+	int ret = pd ? smr_limit_take(to_smr_pd(pd)->limits, SMR_LIMIT_MR, log) : 0;
 
 	if (ret)
 		return ret;
@@ -211,7 +213,7 @@ int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd,
 	ret = smr_key_reserve(keys, &mr->key, SMR_KEY_MR, &mr->lock);
 	if (ret && pd)
 		smr_limit_give(to_smr_pd(pd)->limits, SMR_LIMIT_MR);
-	return ret;
+	return smr_why_errno(log, 0, ret);
 }
 
 /**
@@ -275,8 +277,8 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 		return ERR_PTR(ret);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	ret = smr_mr_init(mr, pd->keys, &pd->ibpd, args->why);
+		return smr_why_ptr(args->log, NO_MEMORY);
+	ret = smr_mr_init(mr, pd->keys, &pd->ibpd);
 	if (ret) {
 		kfree_rcu(mr, key.rcu);
 		return ERR_PTR(ret);
@@ -297,7 +299,6 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
  * @length: bytes; 0 creates an empty region
  * @iova: the iova of the first byte, unless IB_ZERO_BASED
  * @access: enum ib_access_flags
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; killable.
  * Return: the region, whose lkey and rkey are set; end it with smr_mr_dereg(). Or an ERR_PTR:
@@ -307,9 +308,9 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
  * (killed), -EIO (the device is being removed).
  */
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
-			  int access, struct smr_why *why)
+			  int access)
 {
-	struct mr_args args = { start, length, iova, access, NO_FD, NULL, why };
+	struct mr_args args = { start, length, iova, access, NO_FD, NULL, pd->whys };
 
 	return mr_reg(pd, &args);
 }
@@ -322,21 +323,19 @@ struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
  * @iova: the iova of the first byte
  * @fd: the dma-buf
  * @access: enum ib_access_flags, without IB_ACCESS_ON_DEMAND
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg(), or an error of smr_dmabuf_create().
  */
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
-				 u64 iova, int fd, int access,
-				 struct smr_why *why)
+				 u64 iova, int fd, int access)
 {
-	struct mr_args args = { offset, length, iova, access, fd, NULL, why };
+	struct mr_args args = { offset, length, iova, access, fd, NULL, pd->whys };
 
 	if (fd < 0)
-		return smr_why_ptr(why, MR_DMABUF_FD, fd);
+		return smr_why_ptr(pd->whys, MR_DMABUF_FD, fd);
 	if (access & IB_ACCESS_ON_DEMAND)
-		return smr_why_ptr(why, MR_DMABUF_ON_DEMAND, access);
+		return smr_why_ptr(pd->whys, MR_DMABUF_ON_DEMAND, access);
 	return mr_reg(pd, &args);
 }
 
@@ -347,15 +346,14 @@ struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
  * @offset: first byte; the core has checked the range
  * @length: bytes
  * @access: enum ib_access_flags, including IB_ZERO_BASED
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: as smr_mr_reg().
  */
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
-			     u64 length, int access, struct smr_why *why)
+			     u64 length, int access)
 {
-	struct mr_args args = { offset, length, 0, access, NO_FD, dm, why };
+	struct mr_args args = { offset, length, 0, access, NO_FD, dm, pd->whys };
 
 	return mr_reg(pd, &args);
 }
@@ -414,7 +412,7 @@ static struct smr_mem *keep_mem(const struct smr_mr *mr,
 	int changed = args->access ^ mr->access, ret;
 
 	if (changed & MR_KIND)
-		return smr_why_ptr(args->why, MR_FIXED, mr->ibmr.lkey,
+		return smr_why_ptr(args->log, MR_FIXED, mr->ibmr.lkey,
 				   mr->access, args->access);
 	ret = check_rights(mr->key.mem, args);
 	return ret ? ERR_PTR(ret) : mr->key.mem;
@@ -440,7 +438,7 @@ static struct smr_mem *mem_for_rereg(const struct smr_mr *mr,
 			return mem;
 		/* In another process the same addresses are different memory. */
 		if (mem->mm && mem->mm != current->mm)
-			return smr_why_ptr(args->why, MR_OTHER_PROCESS,
+			return smr_why_ptr(args->log, MR_OTHER_PROCESS,
 					   mr->ibmr.lkey, mr->access,
 					   args->access);
 	}
@@ -471,8 +469,8 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * @iova: with IB_MR_REREG_TRANS
  * @access: with IB_MR_REREG_ACCESS
  * @pd: its PD after the rereg, new or not
- * @why: receives the reason of a refusal other than -EBUSY
  *
+ * All refusals are logged, but for -EBUSY.
  * Waits for copies that began before the change: they may use memory, or a right, that the
  * region no longer has.
  *
@@ -483,9 +481,11 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
  * changed.
  */
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
-		 int access, struct ib_pd *pd, struct smr_why *why)
+		 int access, struct ib_pd *pd)
 {
-	struct mr_args args = { start, length, iova, access, NO_FD, NULL, why };
+	struct mr_args args = {
+		start, length, iova, access, NO_FD, NULL, to_smr_pd(pd)->whys,
+	};
 	struct smr_ref *former = mr->key.ref, *next;
 	struct smr_mem *old = mr->key.mem, *mem;
 	int ret;

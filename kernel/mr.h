@@ -15,7 +15,6 @@
 
 struct smr_dm;
 struct smr_pd;
-struct smr_why;
 
 enum smr_mr_state {
 	SMR_MR_FREE,
@@ -69,17 +68,16 @@ static inline u32 smr_mr_windows(const struct smr_mr *mr)
 }
 
 int __must_check smr_mr_init(struct smr_mr *mr, struct smr_keys *keys,
-			     struct ib_pd *pd, struct smr_why *why);
+			     struct ib_pd *pd);
 void smr_mr_free(struct smr_mr *mr);
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
-			  int access, struct smr_why *why);
+			  int access);
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
-			     u64 length, int access, struct smr_why *why);
+			     u64 length, int access);
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
-				 u64 iova, int fd, int access,
-				 struct smr_why *why);
+				 u64 iova, int fd, int access);
 int smr_mr_dereg(struct smr_mr *mr);
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
-		 int access, struct ib_pd *pd, struct smr_why *why);
+		 int access, struct ib_pd *pd);
 
 #endif /* SMR_MR_H */

@@ -141,21 +141,19 @@ static void mr_del_entry(struct smr_mr *mr, struct mw_entry *entry)
  * smr_mw_alloc() - create an unbound window
  * @mw: device, PD and type are set; its rkey is set here
  * @keys: the device's keys
- * @why: a refusal says why
  *
  * Context: process, may sleep.
  * Return: 0, -EINVAL (type), -ENOMEM, -ENOSPC.
  */
-int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
-		 struct smr_why *why)
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys)
 {
-	struct smr_limits *limits = to_smr_pd(mw->ibmw.pd)->limits;
+	const struct smr_pd *pd = to_smr_pd(mw->ibmw.pd);
 	struct smr_window *win;
 	int ret;
 
 	if (mw->ibmw.type != IB_MW_TYPE_1 && mw->ibmw.type != IB_MW_TYPE_2)
-		return smr_why(why, MW_TYPE, mw->ibmw.type);
-	ret = smr_limit_take(limits, SMR_LIMIT_MW, why);
+		return smr_why(pd->whys, MW_TYPE, mw->ibmw.type);
+	ret = smr_limit_take(pd->limits, SMR_LIMIT_MW, pd->whys);
 	if (ret)
 		return ret;
 	win = kzalloc(sizeof(*win), GFP_KERNEL_ACCOUNT);
@@ -182,8 +180,8 @@ int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
 free_win:
 	kfree_rcu(win, key.rcu);
 give:
-	smr_limit_give(limits, SMR_LIMIT_MW);
-	return ret;
+	smr_limit_give(pd->limits, SMR_LIMIT_MW);
+	return smr_why_errno(pd->whys, 0, ret);
 }
 
 /* Make the key of a bound window invalid. */

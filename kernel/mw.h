@@ -13,7 +13,6 @@
 
 struct smr_ref_waiter;
 struct smr_mr;
-struct smr_why;
 struct smr_window;
 
 /**
@@ -64,8 +63,7 @@ static inline struct smr_mw *to_smr_mw(const struct ib_mw *ibmw)
 	return container_of(ibmw, struct smr_mw, ibmw);
 }
 
-int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys,
-		 struct smr_why *why);
+int smr_mw_alloc(struct smr_mw *mw, struct smr_keys *keys);
 void smr_mw_dealloc(struct smr_mw *mw);
 
 int __must_check smr_mw_bind(struct smr_keys *keys, struct smr_mw_owner *owner,

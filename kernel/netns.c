@@ -47,13 +47,10 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 
 	mutex_lock(&netns_lock);
 	if (!ns->users) {
-		ret = smr_why_book_open(&ns->whys);
-		if (ret)
-			goto unlock;
 		ns->tab.whys = smr_why_log_create_kernel(&ns->whys, NULL);
 		if (!ns->tab.whys) {
 			ret = -ENOMEM;
-			goto close_whys;
+			goto unlock;
 		}
 		ret = smr_antispoof_open(&ns->antispoof, net);
 		if (ret)
@@ -69,9 +66,8 @@ int smr_netns_get(struct smr_netns *ns, struct net *net)
 close_antispoof:
 	smr_antispoof_close(&ns->antispoof, net);
 end_log:
-	smr_why_log_end(ns->tab.whys);
-close_whys:
-	smr_why_book_close(&ns->whys);
+	smr_why_log_end(ns->tab.whys, &ns->whys);
+	smr_whys_clear(&ns->whys);
 unlock:
 	mutex_unlock(&netns_lock);
 	return ret;
@@ -92,8 +88,8 @@ void smr_netns_put(struct smr_netns *ns)
 	if (ns->users == 1) {
 		smr_antispoof_close(&ns->antispoof, ns->sn.net);
 		smr_net_close(&ns->sn);
-		smr_why_log_end(ns->tab.whys);
-		smr_why_book_close(&ns->whys);
+		smr_why_log_end(ns->tab.whys, &ns->whys);
+		smr_whys_clear(&ns->whys);
 	}
 	/* Pairs with netns_exit()'s acquire. Do not touch *@ns from here on. */
 	smp_store_release(&ns->users, ns->users - 1);
@@ -106,7 +102,7 @@ static int __net_init netns_init(struct net *net)
 	struct smr_netns *ns = smr_netns(net);
 
 	mutex_init(&ns->link_mutex);
-	smr_why_book_init(&ns->whys);
+	smr_whys_init(&ns->whys);
 	return smr_qptab_init(&ns->tab);
 }
 
@@ -121,7 +117,7 @@ static void __net_exit netns_exit(struct net *net)
 	/* Pairs with smr_netns_put(): the sockets are closed. */
 	wait_var_event(&ns->users, !smp_load_acquire(&ns->users));
 	smr_qptab_fini(&ns->tab);
-	smr_why_book_fini(&ns->whys);
+	smr_whys_fini(&ns->whys);
 	mutex_destroy(&ns->link_mutex);
 }
 

@@ -24,7 +24,7 @@ struct net;
  *	0
  * @sn: the sockets; likewise
  * @tab: the QPs
- * @whys: the last refusals; open while @users is not 0
+ * @whys: the last refusals; empty while @users is 0
  */
 struct smr_netns {
 	struct mutex link_mutex;
@@ -32,7 +32,7 @@ struct smr_netns {
 	struct smr_antispoof antispoof;
 	struct smr_net sn;
 	struct smr_qptab tab;
-	struct smr_why_book whys;
+	struct smr_whys whys;
 };
 
 int smr_netns_register(void);

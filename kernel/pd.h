@@ -10,6 +10,7 @@ struct smr_awaits;
 struct smr_keys;
 struct smr_limits;
 struct smr_stats;
+struct smr_why_log;
 
 /**
  * struct smr_pd - a protection domain
@@ -18,6 +19,7 @@ struct smr_stats;
  * @stats: the device's counters
  * @awaits: the device's verbs that wait for faults
  * @limits: of its user, or of the device for a kernel consumer; also for the objects in it
+ * @whys: the refusals of its context, or of kernel consumers; also of the objects in it
  *
  * Constant.
  */
@@ -27,6 +29,7 @@ struct smr_pd {
 	struct smr_stats *stats;
 	struct smr_awaits *awaits;
 	struct smr_limits *limits;
+	struct smr_why_log *whys;
 };
 
 static inline struct smr_pd *to_smr_pd(const struct ib_pd *ibpd)

@@ -8,6 +8,7 @@
 #include "fault.h"
 #include "net/cursor.h"
 #include "pd.h"
+#include "why.h"
 
 static void sgl_clear(struct smr_sgl *sgl)
 {
@@ -99,23 +100,21 @@ smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
  * @access: as in smr_sgl_open()
  * @sge: as in smr_sgl_open()
  * @num_sge: as in smr_sgl_open()
- * @why: filled in with the first entry that does not open
  *
  * Context: any; lockless.
- * Return: false: all of it would open now.
+ * Return: why the first entry that does not open does not; its id is 0 if all of it would open now.
  */
-bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
-		 const struct smr_sge *sge, unsigned int num_sge,
-		 struct smr_why *why)
+struct smr_reason smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
+			   const struct smr_sge *sge, unsigned int num_sge)
 {
+	struct smr_reason why = {};
 	unsigned int i;
 
-	for (i = 0; i < num_sge; i++)
-		if (sge[i].length &&
-		    smr_key_why(pd->keys, sge[i].lkey, &pd->ibpd, qpn, access,
-				sge[i].addr, sge[i].length, why) != SMR_KEY_OK)
-			return true;
-	return false;
+	for (i = 0; i < num_sge && !why.id; i++)
+		if (sge[i].length)
+			why = smr_key_why(pd->keys, sge[i].lkey, &pd->ibpd, qpn,
+					  access, sge[i].addr, sge[i].length);
+	return why;
 }
 
 /**

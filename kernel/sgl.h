@@ -15,7 +15,7 @@
 struct smr_cursor;
 struct smr_fault;
 struct smr_pd;
-struct smr_why;
+struct smr_reason;
 
 /**
  * struct smr_sgl - a part of a scatter/gather list, or inline data
@@ -45,9 +45,8 @@ smr_sgl_open(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn, int access,
 enum smr_key_verdict __must_check
 smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
 		 int access, u32 key, u64 addr, u64 len);
-bool smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
-		 const struct smr_sge *sge, unsigned int num_sge,
-		 struct smr_why *why);
+struct smr_reason smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
+			   const struct smr_sge *sge, unsigned int num_sge);
 void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 

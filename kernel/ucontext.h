@@ -76,7 +76,7 @@ static inline struct smr_why_log *smr_udata_whys(struct ib_udata *udata)
  */
 static inline int smr_udata_result(struct ib_udata *udata, int ret)
 {
-	return smr_why_verb(smr_udata_whys(udata), NULL, 0, ret);
+	return smr_why_errno(smr_udata_whys(udata), 0, ret);
 }
 
 #endif /* SMR_UCONTEXT_H */

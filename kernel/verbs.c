@@ -69,19 +69,9 @@ static struct smr_limits *caller_limits(const struct ib_device *ibdev,
 	return uctx ? smr_uctx_limits(uctx) : &to_smr_verbs(ibdev)->env.limits;
 }
 
-/* Note the refusal of a verb that returns an object. @ptr: an ERR_PTR. */
-static void *refused(struct smr_why_log *log, const struct smr_why *why,
-		     u32 qpn, const void *ptr)
+static struct ib_mr *made_mr(struct smr_mr *mr)
 {
-	int err = PTR_ERR(ptr);
-
-	return ERR_PTR(smr_why_verb(log, why, qpn, err));
-}
-
-static struct ib_mr *made_mr(struct smr_mr *mr, struct smr_why_log *log,
-			     const struct smr_why *why)
-{
-	return IS_ERR(mr) ? refused(log, why, 0, mr) : &mr->ibmr;
+	return IS_ERR(mr) ? ERR_CAST(mr) : &mr->ibmr;
 }
 
 /* Number of contexts created so far: the id of the last one */
@@ -120,7 +110,7 @@ static int alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return 0;
 	smr_bell_end(ctx->bell);
 end_log:
-	smr_why_log_end(ctx->whys);
+	smr_why_log_end(ctx->whys, ctx->env->whys);
 put_user:
 	smr_user_put(ctx->user);
 	return ret;
@@ -146,7 +136,7 @@ static void dealloc_ucontext(struct ib_ucontext *uctx)
 	smr_captures_end(ctx);
 	smr_bell_end(ctx->bell);
 	smr_arenas_fini(&ctx->arenas);
-	smr_why_log_end(ctx->whys);
+	smr_why_log_end(ctx->whys, ctx->env->whys);
 	smr_user_put(ctx->user);
 }
 
@@ -160,16 +150,14 @@ static int alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct smr_verbs *verbs = to_smr_verbs(ibpd->device);
 	struct smr_pd *pd = to_smr_pd(ibpd);
-	int ret = ib_no_udata_io(udata);
-	struct smr_why why = {};
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
 	pd->keys = verbs->env.keys;
 	pd->stats = verbs->env.stats;
 	pd->awaits = &verbs->awaits;
 	pd->limits = caller_limits(ibpd->device, udata);
-	if (!ret)
-		ret = smr_limit_take(pd->limits, SMR_LIMIT_PD, &why);
-	return smr_why_verb(caller_whys(ibpd->device, udata), &why, 0, ret);
+	pd->whys = caller_whys(ibpd->device, udata);
+	return ret ?: smr_limit_take(pd->limits, SMR_LIMIT_PD, pd->whys);
 }
 
 static int dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
@@ -184,11 +172,8 @@ static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
 							     GFP_ATOMIC;
 	struct smr_env *env = &to_smr_verbs(ibah->device)->env;
-	struct smr_why why = {};
-	int ret;
 
-	ret = smr_ah_create(to_smr_ah(ibah), env, init->ah_attr, gfp, &why);
-	return smr_why_verb(env->kernel_whys, &why, 0, ret);
+	return smr_ah_create(to_smr_ah(ibah), env, init->ah_attr, gfp);
 }
 
 static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -197,16 +182,14 @@ static int create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct smr_verbs *verbs = to_smr_verbs(ibah->device);
 	struct smr_create_ah_resp resp = {};
 	struct smr_ah *ah = to_smr_ah(ibah);
-	struct smr_why why = {};
 	int ret;
 
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
-	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT,
-			    &why);
+	ret = smr_ah_create(ah, &verbs->env, init->ah_attr, GFP_KERNEL_ACCOUNT);
 	if (ret)
-		return smr_why_verb(caller_whys(ibah->device, udata), &why, 0, ret);
+		return ret;
 	resp.ah_handle = ah->av->number;
 	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
@@ -233,17 +216,15 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct smr_create_cq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
 	struct smr_cq *cq = to_smr_cq(ibcq);
-	struct smr_why why = {};
 	int ret;
 
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	cq->limits = caller_limits(ibcq->device, udata);
-	ret = smr_cq_create(cq, attr, &user, &why);
+	ret = smr_cq_create(cq, attr, &user, caller_whys(ibcq->device, udata));
 	if (ret || !udata)
-		return smr_why_verb(caller_whys(ibcq->device, udata), &why, 0,
-				    ret);
+		return ret;
 	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_cq_destroy(cq);
@@ -259,21 +240,17 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 {
 	struct smr_resize_cq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
-	struct smr_why why = {};
+	struct smr_why_log *log = smr_udata_whys(udata);
 	int ret;
 
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	if (!udata || udata->outlen < offsetofend(typeof(resp), cq))
-		ret = smr_why(&why, CQ_RESPONSE, cqe);
-	else
-		ret = ib_respond_empty_udata(udata);
-	if (!ret)
-		ret = smr_cq_resize(to_smr_cq(ibcq), &user, cqe, &why);
-	if (!ret)
-		ret = ib_respond_udata(udata, resp);
-	return smr_why_verb(smr_udata_whys(udata), &why, 0, ret);
+		return smr_why(log, CQ_RESPONSE, cqe);
+	ret = smr_udata_result(udata, ib_respond_empty_udata(udata)) ?:
+	      smr_cq_resize(to_smr_cq(ibcq), &user, cqe, log);
+	return ret ?: smr_udata_result(udata, ib_respond_udata(udata, resp));
 }
 
 static int modify_cq(struct ib_cq *ibcq, u16 count, u16 usecs)
@@ -304,17 +281,15 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct smr_create_srq_resp resp = {};
 	struct smr_ring_user user = { udata_uctx(udata), &resp.rq, &resp.map };
 	struct smr_srq *srq = to_smr_srq(ibsrq);
-	struct smr_why why = {};
 	int ret;
 
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
 	ret = smr_srq_create(srq, &to_smr_verbs(ibsrq->device)->srqs, init,
-			     &user, &why);
+			     &user);
 	if (ret || !udata)
-		return smr_why_verb(caller_whys(ibsrq->device, udata), &why, 0,
-				    ret);
+		return ret;
 	resp.srqn = srq->srqn;
 	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
@@ -325,12 +300,9 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 static int modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		      enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
-	int ret = ib_no_udata_io(udata);
-	struct smr_why why = {};
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
-	if (!ret)
-		ret = smr_srq_modify(to_smr_srq(ibsrq), attr, mask, &why);
-	return smr_why_verb(caller_whys(ibsrq->device, udata), &why, 0, ret);
+	return ret ?: smr_srq_modify(to_smr_srq(ibsrq), attr, mask);
 }
 
 static int query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
@@ -348,11 +320,7 @@ static int destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 static int post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			 const struct ib_recv_wr **bad)
 {
-	struct smr_why why;
-
-	return smr_why_verb(to_smr_verbs(ibsrq->device)->env.kernel_whys, &why,
-			    0, smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad,
-						 &why));
+	return smr_post_srq_recv(to_smr_srq(ibsrq), wr, bad);
 }
 
 /* The core tracks the objects of a domain. */
@@ -360,17 +328,17 @@ static int alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
 	struct ib_ucontext *uctx = udata_uctx(udata);
 	struct smr_xrcd *xrcd = to_smr_xrcd(ibxrcd);
-	int ret = ib_no_udata_io(udata);
-	struct smr_why why = {};
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
 	xrcd->limits = caller_limits(ibxrcd->device, udata);
 	if (!ret)
-		ret = smr_limit_take(xrcd->limits, SMR_LIMIT_XRCD, &why);
+		ret = smr_limit_take(xrcd->limits, SMR_LIMIT_XRCD,
+				     caller_whys(ibxrcd->device, udata));
 	if (!ret && uctx) {
 		xrcd->user = smr_user_share(to_smr_ucontext(uctx)->user);
 		xrcd->whys = smr_why_log_get(to_smr_ucontext(uctx)->whys);
 	}
-	return smr_why_verb(caller_whys(ibxrcd->device, udata), &why, 0, ret);
+	return ret;
 }
 
 static int dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
@@ -389,17 +357,14 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct smr_verbs *verbs = to_smr_verbs(ibqp->device);
 	struct smr_create_qp_resp resp = {};
 	struct smr_qp *qp = to_smr_qp(ibqp);
-	struct smr_why why = {};
 	int ret;
 
 	ret = smr_udata_result(udata, ib_is_udata_in_empty(udata));
 	if (ret)
 		return ret;
-	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp,
-			    &why);
+	ret = smr_qp_create(qp, &verbs->env, init, udata_uctx(udata), &resp);
 	if (ret || !udata)
-		return smr_why_verb(caller_whys(ibqp->device, udata), &why, 0,
-				    ret);
+		return ret;
 	ret = smr_udata_result(udata, ib_respond_udata(udata, resp));
 	if (ret)
 		smr_qp_destroy(qp);
@@ -410,8 +375,8 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
+	struct smr_why_log *log = caller_whys(ibqp->device, udata);
 	struct smr_modify_qp how = {};
-	struct smr_why why = {};
 	int ret;
 
 	if (mask & IB_QP_RATE_LIMIT)
@@ -419,12 +384,11 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		      ib_respond_empty_udata(udata);
 	else
 		ret = ib_no_udata_io(udata);
-	if (!ret && how.rsvd)
-		ret = smr_why(&why, INPUT_UNKNOWN);
-	if (!ret)
-		ret = smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how, &why);
-	return smr_why_verb(caller_whys(ibqp->device, udata), &why, ibqp->qp_num,
-			    ret);
+	if (ret)
+		return smr_why_errno(log, ibqp->qp_num, ret);
+	if (how.rsvd)
+		return smr_why_qp(log, ibqp->qp_num, INPUT_UNKNOWN);
+	return smr_qp_modify(to_smr_qp(ibqp), attr, mask, &how, log);
 }
 
 static int query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -459,43 +423,26 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		     const struct ib_send_wr **bad)
 {
-	struct smr_qp *qp = to_smr_qp(ibqp);
-	struct smr_why why;
-
-	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
-			    smr_post_send(qp, wr, bad, &why));
+	return smr_post_send(to_smr_qp(ibqp), wr, bad);
 }
 
 static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		     const struct ib_recv_wr **bad)
 {
-	struct smr_qp *qp = to_smr_qp(ibqp);
-	struct smr_why why;
-
-	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
-			    smr_post_recv(qp, wr, bad, &why));
+	return smr_post_recv(to_smr_qp(ibqp), wr, bad);
 }
 
 static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct smr_why why = {};
-	struct smr_mr *mr;
-
-	mr = smr_kmr_dma(to_smr_pd(pd)->keys, pd, access, &why);
-	return made_mr(mr, caller_whys(pd->device, NULL), &why);
+	return made_mr(smr_kmr_dma(to_smr_pd(pd)->keys, pd, access));
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			      u32 max_num_sg)
 {
-	struct smr_why why = {};
-	struct smr_mr *mr;
-
-	if (type == IB_MR_TYPE_MEM_REG)
-		mr = smr_kmr_alloc(to_smr_pd(pd)->keys, pd, max_num_sg, &why);
-	else
-		mr = smr_why_ptr(&why, MR_TYPE, type);
-	return made_mr(mr, caller_whys(pd->device, NULL), &why);
+	if (type != IB_MR_TYPE_MEM_REG)
+		return smr_why_ptr(to_smr_pd(pd)->whys, MR_TYPE, type);
+	return made_mr(smr_kmr_alloc(to_smr_pd(pd)->keys, pd, max_num_sg));
 }
 
 static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
@@ -506,11 +453,7 @@ static int map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
-	struct smr_qp *qp = to_smr_qp(ibqp);
-	struct smr_why why = {};
-
-	return smr_why_verb(qp->whys, &why, ibqp->qp_num,
-			    smr_mcast_attach(qp, (struct in6_addr *)gid, &why));
+	return smr_mcast_attach(to_smr_qp(ibqp), (struct in6_addr *)gid);
 }
 
 static int detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
@@ -522,18 +465,12 @@ static struct ib_flow *create_flow(struct ib_qp *ibqp,
 				   struct ib_flow_attr *attr,
 				   struct ib_udata *udata)
 {
-	struct smr_why why = {};
-	struct ib_flow *ibflow;
 	int ret;
 
 	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
-	ibflow = smr_rule_create(to_smr_qp(ibqp), attr, &why);
-	if (!IS_ERR(ibflow))
-		return ibflow;
-	return refused(caller_whys(ibqp->device, udata), &why, ibqp->qp_num,
-		       ibflow);
+	return smr_rule_create(to_smr_qp(ibqp), attr);
 }
 
 static int destroy_flow(struct ib_flow *ibflow)
@@ -546,8 +483,6 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access, SMR_PARAM_DMAH(dmah)
 				 struct ib_udata *udata)
 {
-	struct smr_why why = {};
-	struct smr_mr *mr;
 	int ret;
 
 	ret = smr_udata_result(udata, ib_no_udata_io(udata));
@@ -555,11 +490,8 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 		return ERR_PTR(ret);
 	/* The hints of a DMA handle apply only to pinned pages. */
 	if (SMR_HAS_DMAH(dmah) && access & IB_ACCESS_ON_DEMAND)
-		mr = smr_why_ptr(&why, MR_HINTS_ON_DEMAND, access);
-	else
-		mr = smr_mr_reg(to_smr_pd(pd), start, length, iova, access,
-				&why);
-	return made_mr(mr, caller_whys(pd->device, udata), &why);
+		return smr_why_ptr(to_smr_pd(pd)->whys, MR_HINTS_ON_DEMAND, access);
+	return made_mr(smr_mr_reg(to_smr_pd(pd), start, length, iova, access));
 }
 
 static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
@@ -568,26 +500,27 @@ static struct ib_mr *reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset,
 					struct smr_reg_dmabuf_attrs *attrs)
 {
 	struct ib_udata *udata = smr_compat_reg_dmabuf_udata(attrs);
-	struct smr_why why = {};
-	struct smr_mr *mr;
 	int ret;
 
 	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
-	mr = smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
-			       access, &why);
-	return made_mr(mr, caller_whys(pd->device, udata), &why);
+	return made_mr(smr_mr_reg_dmabuf(to_smr_pd(pd), offset, length, iova, fd,
+					 access));
 }
 
-/* Windows were bound to the region at the check; they may already be unbound. */
-static void why_busy(struct smr_mr *mr, struct smr_why *why,
-		     struct smr_abi_window *first)
+/*
+ * Log that windows are bound to a region. They were bound at the check, and may already be
+ * unbound. Return: the rkey of one, or 0.
+ */
+static u32 why_busy(struct smr_mr *mr, struct smr_why_log *log)
 {
+	struct smr_abi_window first = {};
 	u64 pos = 0;
 
-	smr_mw_list(mr, &pos, first, 1);
-	smr_why(why, MR_BUSY, mr->ibmr.lkey, smr_mr_windows(mr), first->rkey);
+	smr_mw_list(mr, &pos, &first, 1);
+	smr_why(log, MR_BUSY, mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
+	return first.rkey;
 }
 
 /* Changes the region in place. The core updates its own fields of the region. */
@@ -595,19 +528,17 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   u64 length, u64 iova, int access,
 				   struct ib_pd *pd, struct ib_udata *udata)
 {
-	struct smr_abi_window first = {};
-	int ret = ib_no_udata_io(udata);
-	struct smr_why why = {};
+	struct smr_why_log *log = to_smr_pd(pd)->whys;
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
 	if (!ret && SMR_MR_HAS_DMAH(ibmr) && flags & IB_MR_REREG_ACCESS &&
 	    access & IB_ACCESS_ON_DEMAND)
-		ret = smr_why(&why, MR_HINTS_ON_DEMAND, access);
+		ret = smr_why(log, MR_HINTS_ON_DEMAND, access);
 	if (!ret)
 		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
-				   access, pd, &why);
+				   access, pd);
 	if (ret == -EBUSY)
-		why_busy(to_smr_mr(ibmr), &why, &first);
-	ret = smr_why_verb(caller_whys(ibmr->device, udata), &why, 0, ret);
+		why_busy(to_smr_mr(ibmr), log);
 	return ret ? ERR_PTR(ret) : NULL;
 }
 
@@ -616,25 +547,19 @@ static int advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		     struct uverbs_attr_bundle *attrs)
 {
 	struct smr_verbs *verbs = to_smr_verbs(pd->device);
-	struct smr_why why = {};
-	int ret;
 
-	ret = smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
-			    sges, num_sge, &why);
-	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
+	return smr_mr_advise(verbs->env.keys, &verbs->awaits, pd, advice, flags,
+			     sges, num_sge);
 }
 
 /* Count, trace and report a refused deregistration. */
 static void dereg_refused(struct smr_verbs *verbs, struct smr_mr *mr,
 			  struct smr_why_log *log)
 {
-	struct smr_abi_window first = {};
-	struct smr_why why = {};
+	u32 first = why_busy(mr, log);
 
-	why_busy(mr, &why, &first);
-	smr_why_verb(log, &why, 0, -EBUSY);
 	smr_stat_inc(verbs->env.stats, SMR_CNT_DEREG_BUSY);
-	trace_smr_dereg_busy(&verbs->ibdev, mr->ibmr.lkey, smr_mr_windows(mr), first.rkey);
+	trace_smr_dereg_busy(&verbs->ibdev, mr->ibmr.lkey, smr_mr_windows(mr), first);
 }
 
 /*
@@ -661,13 +586,10 @@ static struct ib_dm *alloc_dm(struct ib_device *ibdev,
 			      struct ib_dm_alloc_attr *attr,
 			      struct uverbs_attr_bundle *attrs)
 {
-	struct smr_why why = {};
 	struct smr_dm *dm;
 
-	dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr, &why);
-	if (!IS_ERR(dm))
-		return &dm->ibdm;
-	return refused(smr_attrs_whys(attrs), &why, 0, dm);
+	dm = smr_dm_alloc(&to_smr_verbs(ibdev)->dms, uctx, attr);
+	return IS_ERR(dm) ? ERR_CAST(dm) : &dm->ibdm;
 }
 
 static int dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
@@ -680,23 +602,16 @@ static struct ib_mr *reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
 			       struct ib_dm_mr_attr *attr,
 			       struct uverbs_attr_bundle *attrs)
 {
-	struct smr_why why = {};
-	struct smr_mr *mr;
-
-	mr = smr_mr_reg_dm(to_smr_pd(pd), to_smr_dm(ibdm), attr->offset,
-			   attr->length, attr->access_flags, &why);
-	return made_mr(mr, smr_attrs_whys(attrs), &why);
+	return made_mr(smr_mr_reg_dm(to_smr_pd(pd), to_smr_dm(ibdm), attr->offset,
+				     attr->length, attr->access_flags));
 }
 
 static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
-	int ret = ib_no_udata_io(udata);
-	struct smr_why why = {};
+	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
-	if (!ret)
-		ret = smr_mw_alloc(to_smr_mw(ibmw),
-				   to_smr_verbs(ibmw->device)->env.keys, &why);
-	return smr_why_verb(caller_whys(ibmw->device, udata), &why, 0, ret);
+	return ret ?: smr_mw_alloc(to_smr_mw(ibmw),
+				   to_smr_verbs(ibmw->device)->env.keys);
 }
 
 static int dealloc_mw(struct ib_mw *ibmw)
@@ -712,11 +627,8 @@ static int dealloc_mw(struct ib_mw *ibmw)
 static int __maybe_unused alloc_dmah(struct ib_dmah *ibdmah,
 				     struct uverbs_attr_bundle *attrs)
 {
-	struct smr_why why;
-
-	return smr_why_verb(smr_attrs_whys(attrs), &why, 0,
-			    smr_limit_take(smr_uctx_limits(attrs->context),
-					   SMR_LIMIT_DMAH, &why));
+	return smr_limit_take(smr_uctx_limits(attrs->context), SMR_LIMIT_DMAH,
+			      smr_attrs_whys(attrs));
 }
 
 static int __maybe_unused dealloc_dmah(struct ib_dmah *ibdmah,
@@ -792,7 +704,7 @@ static int UVERBS_HANDLER(SMR_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs
 	/* The file is the dma-buf's only reference. */
 	if (!ret)
 		ret = smr_give_fd(attrs, SMR_ATTR_DM_EXPORT_FD, buf->file);
-	return smr_why_verb(smr_attrs_whys(attrs), NULL, 0, ret);
+	return smr_why_errno(smr_attrs_whys(attrs), 0, ret);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_EXPORT,

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each context has a log of its last refusals, of a fixed size. A writer takes an entry, in any
- * context, without waiting: if the entry is in use, the refusal is lost. So neither a storm of
- * refusals nor a reader delays a QP.
+ * Each user of a namespace has a ring of its last refusals, of a fixed size. It stays when the
+ * user's contexts are closed. A context that has its share overwrites its own oldest refusal. If
+ * the ring is full, a new refusal takes the place of the oldest one of a closed context, or else of
+ * the oldest one of the context that has the most. So a context that is refused all the time does
+ * not push out the refusals of others.
  *
  * Whoever sends packets can cause any number of drops and refusals that do not end the QP. So a
- * context logs each reason for these at most once per second. Otherwise they would overwrite all
- * other refusals.
+ * context logs each reason for these at most once per second.
  */
 #include "why.h"
 
-#include <linux/atomic.h>
+#include <linux/bitmap.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/minmax.h>
 #include <linux/pid.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -29,157 +29,238 @@
 #include "compat/cleanup.h"
 #include "trace.h"
 
-/* Number of refusals kept per context, and for all closed contexts of a namespace */
-#define LOG_ENTRIES	64
-#define PAST_ENTRIES	256
+/* Refusals of each user, and of each of its contexts at most */
+#define RING_ENTRIES	256
+#define LOG_SHARE	64
 
-/* When all PAST_ENTRIES are in use, a user that has this many overwrites its own oldest one */
-#define PAST_SHARE	64
+/* Users without an open context whose refusals are kept */
+#define RINGS_IDLE	8
 
-/* Reasons that a peer's packets can cause; rate-limited by smr_why_may_add() */
-static const u16 packet_ids[] = {
-#define PACKET_ID(name, id, ...) id,
-	SMR_WHYS_REQUESTS(PACKET_ID) SMR_WHYS_DROPS(PACKET_ID)
-#undef PACKET_ID
-};
+/* The ids of reasons of packets are in this range */
+#define PACKET_FIRST	0x1000
+#define PACKET_IDS	0x500
 
 /**
- * struct why_slot - an entry of a log
- * @lock: guards @rec; writers only try it
- * @rec: the refusal; its seq is 0 if there is none
+ * struct ring_entry - a refusal
+ * @node: in struct why_ring.order
+ * @log: of its context, a reference; NULL: the entry is free
+ * @rec: the refusal
+ * @at: value of struct why_ring.head
  */
-struct why_slot {
-	spinlock_t lock;	/* see above */
+struct ring_entry {
+	struct list_head node;
+	struct smr_why_log *log;
 	struct smr_abi_why rec;
+	u64 at;
 };
 
 /**
- * struct smr_why_log - the last refusals of a context
- * @ref: one for the context, one for each QP
- * @node: in the book's logs, until the context ends
- * @book: of the namespace
- * @id: unique in the book
+ * struct why_ring - the last refusals of a user
+ * @ref: one of the namespace, one for each log
+ * @node: in struct smr_whys.rings, by @id
+ * @uid: the user; INVALID_UID: the kernel, and processes whose refusals their user may not read
+ * @id: unique in the namespace
+ * @open: number of logs that have not ended
+ * @idle: value of struct smr_whys.idles since @open is 0
+ * @lock: guards @head, @order, @entries, and in logs what they say
  * @head: number of refusals so far
- * @ibdev: the device, which outlives all users of the log; or NULL
- * @who: the context's process and user; @who.rec and @who.dev are unused
- * @second: jiffies / HZ of the last refusal that smr_why_may_add() has allowed, for each of
- *	packet_ids. Written in any context without a lock: a race loses or adds one refusal
- * @slots: refusal n is in slot n % LOG_ENTRIES
+ * @order: @entries, the oldest first
+ * @entries: the refusals
  *
- * @book->lock guards @node; constant but for @head, @second and @slots.
+ * struct smr_whys.lock guards @node, @open and @idle; @uid and @id are constant.
+ */
+struct why_ring {
+	refcount_t ref;
+	struct list_head node;
+	kuid_t uid;
+	u64 id;
+	unsigned int open;
+	u64 idle;
+	spinlock_t lock;	/* see above */
+	u64 head;
+	struct list_head order;
+	struct ring_entry entries[RING_ENTRIES];
+};
+
+/**
+ * struct smr_why_log - the refusals of a context
+ * @ref: one for the context, one for each QP, one for each entry of the ring
+ * @ring: of its user, a reference
+ * @ibdev: the device, until the log ends; or NULL
+ * @pid: the process that opened the context, a reference; NULL: the kernel
+ * @comm: command name of that process
+ * @seq: number of refusals so far
+ * @nr: number of entries in the ring
+ * @dev: the index of the device, if @ended
+ * @ended: the context is closed; nothing more is added
+ * @second: jiffies / HZ to which @packets belongs
+ * @packets: the reasons of packets that were logged in that second. Both are written in any context
+ *	without a lock: a race loses or adds a refusal
+ *
+ * @ring->lock guards @seq, @nr, @dev and @ended; the others are constant.
  */
 struct smr_why_log {
 	refcount_t ref;
-	struct list_head node;
-	struct smr_why_book *book;
-	u64 id;
-	atomic64_t head;
+	struct why_ring *ring;
 	const struct ib_device *ibdev;
-	struct smr_why_entry who;
-	u32 second[ARRAY_SIZE(packet_ids)];
-	struct why_slot slots[LOG_ENTRIES];
+	struct pid *pid;
+	char comm[16];
+	u64 seq;
+	unsigned int nr;
+	u32 dev;
+	bool ended;
+	u32 second;
+	DECLARE_BITMAP(packets, PACKET_IDS);
 };
 
-/**
- * struct past_entry - a refusal of a closed context
- * @node: in struct smr_why_past.order
- * @entry: the refusal; its seq is 0 if there is none
- */
-struct past_entry {
-	struct list_head node;
-	struct smr_why_entry entry;
-};
+/* -- rings */
 
-/**
- * struct smr_why_past - refusals of closed contexts
- * @head: number of refusals so far, the seq of the last one
- * @order: @entries, the oldest first
- * @entries: the refusals
- */
-struct smr_why_past {
-	u64 head;
-	struct list_head order;
-	struct past_entry entries[PAST_ENTRIES];
-};
-
-/**
- * smr_why_set() - fill in a reason; see smr_why()
- * @why: filled in
- * @id: enum smr_why_id
- * @err: its negative errno
- * @num: its numbers
- * @nr: number of @num
- *
- * Return: @err.
- */
-int smr_why_set(struct smr_why *why, u32 id, int err, const u64 *num,
-		unsigned int nr)
+static void ring_put(struct why_ring *ring)
 {
-	why->id = id;
-	why->nr = nr;
-	memcpy(why->num, num, nr * sizeof(*num));
-	return err;
+	if (refcount_dec_and_test(&ring->ref))
+		kvfree(ring);
 }
 
-/**
- * smr_why_book_init() - initialize a namespace's book
- * @book: the book
- */
-void smr_why_book_init(struct smr_why_book *book)
+static struct why_ring *ring_create(struct smr_whys *whys, kuid_t uid)
 {
-	mutex_init(&book->lock);
-	INIT_LIST_HEAD(&book->logs);
-}
-
-/**
- * smr_why_book_fini() - free a namespace's book
- * @book: the book, closed
- */
-void smr_why_book_fini(struct smr_why_book *book)
-{
-	mutex_destroy(&book->lock);
-}
-
-/**
- * smr_why_book_open() - open a book for the first link of a namespace
- * @book: the book
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
-int smr_why_book_open(struct smr_why_book *book)
-{
-	struct smr_why_past *past = kvzalloc(sizeof(*past), GFP_KERNEL);
+	struct why_ring *ring = kvzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	unsigned int i;
 
-	if (!past)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&past->order);
-	for (i = 0; i < PAST_ENTRIES; i++)
-		list_add_tail(&past->entries[i].node, &past->order);
-	book->past = past;
-	return 0;
+	lockdep_assert_held(&whys->lock);
+	if (!ring)
+		return NULL;
+	refcount_set(&ring->ref, 1);
+	spin_lock_init(&ring->lock);
+	ring->uid = uid;
+	ring->id = ++whys->ids;
+	INIT_LIST_HEAD(&ring->order);
+	for (i = 0; i < RING_ENTRIES; i++)
+		list_add_tail(&ring->entries[i].node, &ring->order);
+	list_add_tail(&ring->node, &whys->rings);
+	return ring;
+}
+
+/* Forget a user without an open context. An XRC QP may still have a log of it, which has ended. */
+static void ring_forget(struct why_ring *ring)
+{
+	unsigned int i;
+
+	list_del(&ring->node);
+	/* The logs refer to the ring. */
+	scoped_guard(spinlock_irqsave, &ring->lock) {
+		for (i = 0; i < RING_ENTRIES; i++) {
+			if (ring->entries[i].log)
+				smr_why_log_put(ring->entries[i].log);
+			ring->entries[i].log = NULL;
+		}
+	}
+	ring_put(ring);
+}
+
+/* If too many users have no open context, forget the one for which this is the longest true. */
+static void rings_limit(struct smr_whys *whys)
+{
+	struct why_ring *ring, *oldest = NULL;
+	unsigned int nr = 0;
+
+	lockdep_assert_held(&whys->lock);
+	list_for_each_entry(ring, &whys->rings, node) {
+		if (ring->open)
+			continue;
+		nr++;
+		if (!oldest || ring->idle < oldest->idle)
+			oldest = ring;
+	}
+	if (nr > RINGS_IDLE)
+		ring_forget(oldest);
+}
+
+/* How readily an entry is given up for the next refusal of a log */
+static unsigned int entry_weight(const struct ring_entry *e,
+				 const struct smr_why_log *log)
+{
+	if (log->nr == LOG_SHARE)
+		return e->log == log;
+	return !e->log || e->log->ended ? UINT_MAX : e->log->nr;
+}
+
+/* The entry for the next refusal of a log: the oldest one of the greatest weight */
+static struct ring_entry *ring_next(struct why_ring *ring,
+				    const struct smr_why_log *log)
+{
+	struct ring_entry *e, *found = NULL;
+	unsigned int weight, most = 0;
+
+	lockdep_assert_held(&ring->lock);
+	list_for_each_entry(e, &ring->order, node) {
+		weight = entry_weight(e, log);
+		if (weight > most) {
+			found = e;
+			most = weight;
+		}
+	}
+	if (found->log) {
+		found->log->nr--;
+		smr_why_log_put(found->log);
+	}
+	return found;
+}
+
+static void ring_add(struct smr_why_log *log, struct smr_abi_why *rec)
+{
+	struct why_ring *ring = log->ring;
+	struct ring_entry *to;
+
+	guard(spinlock_irqsave)(&ring->lock);
+	if (log->ended)
+		return;
+	to = ring_next(ring, log);
+	rec->seq = ++log->seq;
+	to->rec = *rec;
+	to->log = smr_why_log_get(log);
+	to->at = ++ring->head;
+	log->nr++;
+	list_move_tail(&to->node, &ring->order);
 }
 
 /**
- * smr_why_book_close() - close the book of a namespace without links and contexts
- * @book: the book
+ * smr_whys_init() - initialize the refusals of a namespace
+ * @whys: the refusals
+ */
+void smr_whys_init(struct smr_whys *whys)
+{
+	mutex_init(&whys->lock);
+	INIT_LIST_HEAD(&whys->rings);
+}
+
+/**
+ * smr_whys_fini() - end the refusals of a namespace
+ * @whys: cleared
+ */
+void smr_whys_fini(struct smr_whys *whys)
+{
+	WARN_ON_ONCE(!list_empty(&whys->rings));
+	mutex_destroy(&whys->lock);
+}
+
+/**
+ * smr_whys_clear() - forget the refusals of a namespace whose last link goes
+ * @whys: the refusals; all logs have ended
  *
  * Context: process, may sleep.
  */
-void smr_why_book_close(struct smr_why_book *book)
+void smr_whys_clear(struct smr_whys *whys)
 {
-	struct smr_why_past *past = book->past;
-	unsigned int i;
+	struct why_ring *ring, *next;
 
-	WARN_ON_ONCE(!list_empty(&book->logs));
-	/* Netlink readers hold the lock. */
-	scoped_guard(mutex, &book->lock)
-		book->past = NULL;
-	for (i = 0; i < PAST_ENTRIES; i++)
-		put_pid(past->entries[i].entry.pid);
-	kvfree(past);
+	guard(mutex)(&whys->lock);
+	list_for_each_entry_safe(ring, next, &whys->rings, node) {
+		WARN_ON_ONCE(ring->open);
+		ring_forget(ring);
+	}
 }
+
+/* -- logs */
 
 /*
  * The user that may read the log by netlink without privileges. Its numbers are addresses of
@@ -199,97 +280,66 @@ static kuid_t reader(void)
 	return cred->uid;
 }
 
-static struct smr_why_log *log_alloc(struct smr_why_book *book,
-				     const struct ib_device *ibdev)
+static struct smr_why_log *log_create(struct smr_whys *whys, kuid_t uid,
+				      const struct ib_device *ibdev)
 {
-	struct smr_why_log *log;
-	unsigned int i;
+	struct smr_why_log *log = kzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
+	struct why_ring *ring, *found = NULL;
 
-	log = kvzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
 	if (!log)
 		return NULL;
 	refcount_set(&log->ref, 1);
-	log->book = book;
 	log->ibdev = ibdev;
-	for (i = 0; i < LOG_ENTRIES; i++)
-		spin_lock_init(&log->slots[i].lock);
+	guard(mutex)(&whys->lock);
+	list_for_each_entry(ring, &whys->rings, node)
+		if (uid_eq(ring->uid, uid))
+			found = ring;
+	log->ring = found ?: ring_create(whys, uid);
+	if (!log->ring) {
+		kfree(log);
+		return NULL;
+	}
+	refcount_inc(&log->ring->ref);
+	log->ring->open++;
 	return log;
-}
-
-/* From now on, readers of the book see the log. */
-static void log_show(struct smr_why_log *log)
-{
-	struct smr_why_book *book = log->book;
-
-	guard(mutex)(&book->lock);
-	log->id = ++book->ids;
-	list_add_tail(&log->node, &book->logs);
 }
 
 /**
  * smr_why_log_create() - create the log of a context that the calling process opens
- * @book: of its namespace
+ * @whys: of its namespace
  * @ibdev: the device
  *
  * Context: process, may sleep.
  * Return: the log, with the context's reference, which smr_why_log_end() drops; or NULL.
  */
-struct smr_why_log *smr_why_log_create(struct smr_why_book *book,
+struct smr_why_log *smr_why_log_create(struct smr_whys *whys,
 				       const struct ib_device *ibdev)
 {
-	struct smr_why_log *log = log_alloc(book, ibdev);
+	struct smr_why_log *log = log_create(whys, reader(), ibdev);
 
 	if (!log)
 		return NULL;
-	log->who.uid = reader();
-	log->who.pid = get_pid(task_tgid(current));
-	get_task_comm(log->who.comm, current->group_leader);
-	log_show(log);
+	log->pid = get_pid(task_tgid(current));
+	get_task_comm(log->comm, current->group_leader);
 	return log;
 }
 
 /**
- * smr_why_log_uid() - the user that may read a log without privileges
- * @log: the log
- *
- * Return: the user, or INVALID_UID: none.
- */
-kuid_t smr_why_log_uid(const struct smr_why_log *log)
-{
-	return log->who.uid;
-}
-
-/**
  * smr_why_log_create_kernel() - create a log of the kernel, which only privileged readers see
- * @book: of the namespace
+ * @whys: of the namespace
  * @ibdev: the device; NULL: it is for the whole namespace
  *
  * Context: process, may sleep.
  * Return: as smr_why_log_create().
  */
-struct smr_why_log *smr_why_log_create_kernel(struct smr_why_book *book,
+struct smr_why_log *smr_why_log_create_kernel(struct smr_whys *whys,
 					      const struct ib_device *ibdev)
 {
-	struct smr_why_log *log = log_alloc(book, ibdev);
+	struct smr_why_log *log = log_create(whys, INVALID_UID, ibdev);
 
-	if (!log)
-		return NULL;
-	log->who.uid = INVALID_UID;
-	strscpy(log->who.comm, "kernel", sizeof(log->who.comm));
-	log_show(log);
+	if (log)
+		strscpy(log->comm, "kernel", sizeof(log->comm));
 	return log;
-}
-
-/*
- * The context of a log that has not ended, as readers see it. @who.dev is read only now: the
- * kernel's log of a link is created before the device has its index.
- */
-static struct smr_why_entry log_who(const struct smr_why_log *log)
-{
-	struct smr_why_entry who = log->who;
-
-	who.dev = log->ibdev ? log->ibdev->index : SMR_WHY_NO_DEV;
-	return who;
 }
 
 /**
@@ -308,80 +358,75 @@ struct smr_why_log *smr_why_log_get(struct smr_why_log *log)
  * smr_why_log_put() - drop a reference
  * @log: the log
  *
- * Context: process, may sleep.
+ * Context: any.
  */
 void smr_why_log_put(struct smr_why_log *log)
 {
 	if (!refcount_dec_and_test(&log->ref))
 		return;
-	put_pid(log->who.pid);
-	kvfree(log);
+	put_pid(log->pid);
+	ring_put(log->ring);
+	kfree(log);
 }
 
-/*
- * The entry to use next: a free one, else the oldest of all. A user that already has PAST_SHARE
- * entries overwrites its own oldest one, and not those of others.
- */
-static struct past_entry *past_next(struct smr_why_past *past, kuid_t uid)
+/* The index of the device is read only now: the log of a link is created before it has one. */
+static u32 log_dev(const struct smr_why_log *log)
 {
-	struct past_entry *first, *own = NULL, *e;
-	unsigned int nr = 0;
-
-	first = list_first_entry(&past->order, struct past_entry, node);
-	if (!first->entry.rec.seq)
-		return first;
-	list_for_each_entry(e, &past->order, node) {
-		if (!uid_eq(e->entry.uid, uid))
-			continue;
-		own = own ?: e;
-		nr++;
-	}
-	return nr < PAST_SHARE ? first : own;
-}
-
-static void past_add(struct smr_why_past *past, const struct smr_why_log *log,
-		     const struct smr_abi_why *rec)
-{
-	struct past_entry *to = past_next(past, log->who.uid);
-
-	lockdep_assert_held(&log->book->lock);
-	put_pid(to->entry.pid);
-	to->entry = log_who(log);
-	get_pid(to->entry.pid);
-	to->entry.rec = *rec;
-	to->entry.rec.seq = ++past->head;
-	list_move_tail(&to->node, &past->order);
+	lockdep_assert_held(&log->ring->lock);
+	if (log->ended)
+		return log->dev;
+	return log->ibdev ? log->ibdev->index : SMR_WHY_NO_DEV;
 }
 
 /**
- * smr_why_log_end() - move the refusals of a context that is closed
+ * smr_why_log_end() - end the log of a context that is closed, and drop its reference
  * @log: of the context
+ * @whys: of its namespace
  *
- * Its refusals can be read by netlink until newer ones overwrite them. XRC QPs that outlive the
- * context continue to write to the log, but that is not read.
+ * Its refusals stay in the ring. XRC QPs that outlive the context log no more.
  *
  * Context: process, may sleep.
  */
-void smr_why_log_end(struct smr_why_log *log)
+void smr_why_log_end(struct smr_why_log *log, struct smr_whys *whys)
 {
-	struct smr_why_book *book = log->book;
-	struct smr_abi_why rec;
-	u64 seq = 0;
+	struct why_ring *ring = log->ring;
 
-	scoped_guard(mutex, &book->lock) {
-		list_del(&log->node);
-		while (smr_why_read(log, &seq, &rec, 1))
-			past_add(book->past, log, &rec);
+	scoped_guard(mutex, &whys->lock) {
+		scoped_guard(spinlock_irqsave, &ring->lock) {
+			log->dev = log_dev(log);
+			log->ended = true;
+		}
+		if (!--ring->open) {
+			ring->idle = ++whys->idles;
+			rings_limit(whys);
+		}
 	}
 	smr_why_log_put(log);
 }
 
+/**
+ * smr_why_log_uid() - the user that may read a log without privileges
+ * @log: the log
+ *
+ * Return: the user, or INVALID_UID: none.
+ */
+kuid_t smr_why_log_uid(const struct smr_why_log *log)
+{
+	return log->ring->uid;
+}
+
+/* -- refusals */
+
+#define NAME_FITS(name, id, error) \
+	static_assert(sizeof(#name) <= SMR_WHY_NAME);
+SMR_WHYS(NAME_FITS)
+#undef NAME_FITS
+
 static const char *name_of(u32 id)
 {
 	switch (id) {
-#define NAME(_name, _id, ...)						\
+#define NAME(_name, _id, _error)					\
 	case _id:							\
-		static_assert(sizeof(#_name) <= SMR_WHY_NAME);		\
 		return #_name;
 	SMR_WHYS(NAME)
 #undef NAME
@@ -401,47 +446,60 @@ static const char *name_of(u32 id)
 bool smr_why_may_add(struct smr_why_log *log, u32 id)
 {
 	u32 second = jiffies / HZ;
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(packet_ids); i++) {
-		if (packet_ids[i] != id)
-			continue;
-		if (READ_ONCE(log->second[i]) == second)
-			return false;
-		WRITE_ONCE(log->second[i], second);
+	if (READ_ONCE(log->second) != second) {
+		bitmap_zero(log->packets, PACKET_IDS);
+		WRITE_ONCE(log->second, second);
 	}
-	return true;
+	id -= PACKET_FIRST;
+	return id < PACKET_IDS && !test_and_set_bit(id, log->packets);
 }
 
 /**
  * smr_why_add() - log a refusal
  * @log: of the context that was refused
  * @why: the reason
- * @rec: the other fields of the record. Id, numbers, time and seq are filled in
+ * @rec: the other fields of the record. Those of the reason, time and seq are filled in
  *
- * Context: any; does not wait for a lock.
+ * Context: any.
  */
-void smr_why_add(struct smr_why_log *log, const struct smr_why *why,
+void smr_why_add(struct smr_why_log *log, struct smr_reason why,
 		 struct smr_abi_why *rec)
 {
-	struct why_slot *slot;
-
-	rec->id = why->id;
-	rec->nr = why->nr;
-	strscpy_pad(rec->name, name_of(rec->id), sizeof(rec->name));
-	memcpy(rec->num, why->num, why->nr * sizeof(rec->num[0]));
-	trace_smr_refused(log->ibdev, pid_nr(log->who.pid), rec->qpn, rec->id,
-			  rec->error, rec->psn, rec->num);
+	rec->id = why.id;
+	rec->nr = why.nr;
+	memcpy(rec->num, why.num, sizeof(rec->num));
+	strscpy_pad(rec->name, name_of(why.id), sizeof(rec->name));
 	rec->time = ktime_get_real_ns();
-	rec->seq = atomic64_inc_return(&log->head);
-	slot = &log->slots[rec->seq % LOG_ENTRIES];
-	if (!spin_trylock(&slot->lock))
-		return;
-	slot->rec = *rec;
-	spin_unlock(&slot->lock);
+	trace_smr_refused(log->ibdev, pid_nr(log->pid), rec->qpn, rec->id,
+			  rec->error, rec->psn, rec->num);
+	ring_add(log, rec);
 }
 
-/* The general reason for an errno, for a verb that has given none */
+/**
+ * smr_why_verb() - log that a verb is refused; see smr_why_qp()
+ * @log: of the context that has called it; NULL: nothing is logged
+ * @qpn: the QP concerned, or 0
+ * @err: the negative errno
+ * @why: the reason
+ *
+ * Context: any.
+ * Return: @err.
+ */
+int smr_why_verb(struct smr_why_log *log, u32 qpn, int err, struct smr_reason why)
+{
+	struct smr_abi_why rec = {
+		.error = -err,
+		.qpn = qpn,
+		.tid = task_pid_vnr(current),
+	};
+
+	if (log)
+		smr_why_add(log, why, &rec);
+	return err;
+}
+
+/* The general reason for an errno */
 static u32 id_of(int err)
 {
 	switch (err) {
@@ -466,138 +524,95 @@ static u32 id_of(int err)
 }
 
 /**
- * smr_why_add_verb() - log that a verb is refused; see smr_why_verb()
- * @log: of the context that has called it
- * @why: the reason; if it is NULL or its id is 0, the general reason for the errno
- * @qpn: the QP concerned, or 0
+ * smr_why_general() - log a refusal with the general reason for its errno; see smr_why_errno()
+ * @log: as smr_why_verb()
+ * @qpn: as smr_why_verb()
  * @err: the negative errno
  *
  * Context: any.
  * Return: @err.
  */
-int smr_why_add_verb(struct smr_why_log *log, const struct smr_why *why,
-		     u32 qpn, int err)
+int smr_why_general(struct smr_why_log *log, u32 qpn, int err)
 {
-	struct smr_abi_why rec = {
-		.error = -err,
-		.qpn = qpn,
-		.tid = task_pid_vnr(current),
-	};
-	const struct smr_why plain = { .id = id_of(err) };
-
-	smr_why_add(log, why && why->id ? why : &plain, &rec);
-	return err;
+	return smr_why_verb(log, qpn, err, (struct smr_reason){ .id = id_of(err) });
 }
 
-static bool slot_read(struct why_slot *slot, u64 from, struct smr_abi_why *to)
+/* -- readers */
+
+/* The first refusal after @after: of @log by its seq, or of all by the ring's count. */
+static bool ring_read(struct why_ring *ring, const struct smr_why_log *log,
+		      u64 after, struct smr_why_entry *to)
 {
-	guard(spinlock)(&slot->lock);
-	*to = slot->rec;
-	return to->seq > from;
+	const struct ring_entry *e;
+
+	guard(spinlock_irqsave)(&ring->lock);
+	list_for_each_entry(e, &ring->order, node) {
+		if (!e->log || (log ? e->log != log || e->rec.seq <= after :
+				      e->at <= after))
+			continue;
+		to->rec = e->rec;
+		to->at = e->at;
+		to->pid = pid_vnr(e->log->pid);
+		memcpy(to->comm, e->log->comm, sizeof(to->comm));
+		to->dev = log_dev(e->log);
+		to->ended = e->log->ended;
+		return true;
+	}
+	return false;
 }
 
 /**
- * smr_why_read() - read refusals, the oldest first
- * @log: the log
- * @from: the seq of the last one that the caller has, 0: none. Updated
- * @to: the refusals
- * @max: size of @to
+ * smr_why_read() - read the next refusal of a context
+ * @log: its log
+ * @seq: the seq of the last one that the caller has, 0: none
+ * @rec: the refusal
  *
  * Context: process.
- * Return: number of refusals read.
+ * Return: false if there is none.
  */
-unsigned int smr_why_read(struct smr_why_log *log, u64 *from,
-			  struct smr_abi_why *to, unsigned int max)
+bool smr_why_read(struct smr_why_log *log, u64 seq, struct smr_abi_why *rec)
 {
-	u64 head = atomic64_read(&log->head), seq;
-	unsigned int n = 0;
+	struct smr_why_entry entry;
 
-	seq = max(*from, head - min_t(u64, head, LOG_ENTRIES));
-	while (n < max && ++seq <= head) {
-		/* A newer refusal may have overwritten it. */
-		if (!slot_read(&log->slots[seq % LOG_ENTRIES], *from, &to[n]))
-			continue;
-		if (to[n].seq != seq)
-			continue;
-		n++;
-		*from = seq;
-	}
-	return n;
-}
-
-static int past_walk(const struct smr_why_past *past, u64 *seq,
-		     const struct smr_why_visitor *v)
-{
-	const struct past_entry *e;
-	int ret;
-
-	list_for_each_entry(e, &past->order, node) {
-		if (e->entry.rec.seq <= *seq)
-			continue;
-		ret = v->may(&e->entry, v->arg) ?
-		      v->take(&e->entry, true, v->arg) : 0;
-		if (ret)
-			return ret;
-		*seq = e->entry.rec.seq;
-	}
-	return 0;
-}
-
-static int log_walk(struct smr_why_log *log, u64 *seq,
-		    const struct smr_why_visitor *v)
-{
-	struct smr_why_entry entry = log_who(log);
-	u64 next = *seq;
-	int ret;
-
-	if (!v->may(&entry, v->arg))
-		return 0;
-	while (smr_why_read(log, &next, &entry.rec, 1)) {
-		ret = v->take(&entry, false, v->arg);
-		if (ret)
-			return ret;
-		*seq = next;
-	}
-	return 0;
+	if (!ring_read(log->ring, log, seq, &entry))
+		return false;
+	*rec = entry.rec;
+	return true;
 }
 
 /**
- * smr_why_walk() - read all refusals of a namespace
- * @book: of the namespace
- * @log: position of the caller: 0 at the beginning. Updated
- * @seq: as @log
- * @v: the caller's functions
+ * smr_why_walk() - read the refusals of a namespace, the oldest of each user first
+ * @whys: of the namespace
+ * @ring: position of the caller: 0 at the beginning. Updated
+ * @at: as @ring
+ * @reader: the caller
  *
- * First those of closed contexts, then those of each open context; the oldest first in each.
- *
- * Context: process, may sleep; @v is called with @book->lock held.
- * Return: 0: all were read; or the result of @v->take(), and the next call begins with that
+ * Context: process, may sleep; @reader->take is called with @whys->lock held.
+ * Return: 0: all were read; or the result of @reader->take(), and the next call begins with that
  *	refusal.
  */
-int smr_why_walk(struct smr_why_book *book, u64 *log, u64 *seq,
-		 const struct smr_why_visitor *v)
+int smr_why_walk(struct smr_whys *whys, u64 *ring, u64 *at,
+		 const struct smr_why_reader *reader)
 {
-	struct smr_why_log *at;
+	struct smr_why_entry entry;
+	struct why_ring *r;
 	int ret;
 
-	guard(mutex)(&book->lock);
-	if (!*log) {
-		ret = book->past ? past_walk(book->past, seq, v) : 0;
-		if (ret)
-			return ret;
-		*log = 1;
-		*seq = 0;
-	}
-	list_for_each_entry(at, &book->logs, node) {
-		if (at->id < *log)
+	guard(mutex)(&whys->lock);
+	list_for_each_entry(r, &whys->rings, node) {
+		if (r->id < *ring || !(reader->all || (uid_valid(r->uid) &&
+						       uid_eq(r->uid, reader->uid))))
 			continue;
-		if (at->id != *log)
-			*seq = 0;
-		*log = at->id;
-		ret = log_walk(at, seq, v);
-		if (ret)
-			return ret;
+		if (r->id != *ring)
+			*at = 0;
+		*ring = r->id;
+		while (ring_read(r, NULL, *at, &entry)) {
+			ret = reader->take(&entry, reader->arg);
+			if (ret)
+				return ret;
+			*at = entry.at;
+		}
 	}
-	*log = U64_MAX;
+	*ring = U64_MAX;
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include <linux/cred.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
-#include <linux/pid.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -18,40 +17,27 @@
 static struct genl_family family;
 
 /**
- * struct why_dump - the caller of a dump, and the message being filled
- * @all: the caller has CAP_NET_ADMIN in the namespace, and gets the refusals of all users
- * @uid: otherwise it gets those of this user
+ * struct why_dump - the message of a dump that is being filled
  * @skb: the message
  * @cb: the core's part
  */
 struct why_dump {
-	bool all;
-	kuid_t uid;
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
 };
 
-static bool may_read(const struct smr_why_entry *entry, void *arg)
-{
-	const struct why_dump *dump = arg;
-
-	return dump->all ||
-	       (uid_valid(entry->uid) && uid_eq(entry->uid, dump->uid));
-}
-
-static int put_entry(struct sk_buff *skb, const struct smr_why_entry *entry,
-		     bool ended)
+static int put_entry(struct sk_buff *skb, const struct smr_why_entry *entry)
 {
 	if (nla_put(skb, SMR_GENL_WHY_RECORD, sizeof(entry->rec), &entry->rec) ||
 	    nla_put_u32(skb, SMR_GENL_WHY_DEV, entry->dev) ||
-	    nla_put_u32(skb, SMR_GENL_WHY_PID, pid_vnr(entry->pid)) ||
+	    nla_put_u32(skb, SMR_GENL_WHY_PID, entry->pid) ||
 	    nla_put_string(skb, SMR_GENL_WHY_COMM, entry->comm) ||
-	    nla_put_u8(skb, SMR_GENL_WHY_ENDED, ended))
+	    nla_put_u8(skb, SMR_GENL_WHY_ENDED, entry->ended))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int take_entry(const struct smr_why_entry *entry, bool ended, void *arg)
+static int take_entry(const struct smr_why_entry *entry, void *arg)
 {
 	struct why_dump *dump = arg;
 	struct netlink_callback *cb = dump->cb;
@@ -61,7 +47,7 @@ static int take_entry(const struct smr_why_entry *entry, bool ended, void *arg)
 
 	if (!hdr)
 		return -EMSGSIZE;
-	if (put_entry(dump->skb, entry, ended)) {
+	if (put_entry(dump->skb, entry)) {
 		genlmsg_cancel(dump->skb, hdr);
 		return -EMSGSIZE;
 	}
@@ -71,12 +57,12 @@ static int take_entry(const struct smr_why_entry *entry, bool ended, void *arg)
 
 /**
  * struct why_pos - position of a dump; in struct netlink_callback
- * @log: see smr_why_walk()
- * @seq: see smr_why_walk()
+ * @ring: see smr_why_walk()
+ * @at: see smr_why_walk()
  */
 struct why_pos {
-	u64 log;
-	u64 seq;
+	u64 ring;
+	u64 at;
 };
 
 static_assert(sizeof(struct why_pos) <=
@@ -90,18 +76,18 @@ static int dump_whys(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct net *net = sock_net(cb->skb->sk);
 	struct why_pos *pos = (struct why_pos *)cb->ctx;
-	struct why_dump dump = {
+	struct why_dump dump = { skb, cb };
+	const struct smr_why_reader reader = {
 		.all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN),
 		.uid = current_uid(),
-		.skb = skb,
-		.cb = cb,
+		.take = take_entry,
+		.arg = &dump,
 	};
-	const struct smr_why_visitor v = { may_read, take_entry, &dump };
 	int ret;
 
-	if (!dump.all && !uid_eq(NETLINK_CB(cb->skb).creds.uid, dump.uid))
+	if (!reader.all && !uid_eq(NETLINK_CB(cb->skb).creds.uid, reader.uid))
 		return skb->len;
-	ret = smr_why_walk(&smr_netns(net)->whys, &pos->log, &pos->seq, &v);
+	ret = smr_why_walk(&smr_netns(net)->whys, &pos->ring, &pos->at, &reader);
 	return ret && !skb->len ? ret : skb->len;
 }
 

@@ -46,8 +46,9 @@ static int copy_refusals(struct uverbs_attr_bundle *attrs,
 	if (!out)
 		return -ENOMEM;
 	for (*count = 0; *count < room; ++*count) {
-		if (!smr_why_read(log, &from, &rec, 1))
+		if (!smr_why_read(log, from, &rec))
 			break;
+		from = rec.seq;
 		memcpy(out + *count * size, &rec, min_t(u32, size, sizeof(rec)));
 	}
 	if (*count)
@@ -94,7 +95,7 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_WHY_READ,
 static int UVERBS_HANDLER(SMR_METHOD_WHY_NOTE)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	struct smr_why why = { .nr = SMR_WHY_NUMBERS };
+	struct smr_reason why = { .nr = SMR_WHY_NUMBERS };
 	struct smr_why_note note;
 	int ret;
 
@@ -108,8 +109,7 @@ static int UVERBS_HANDLER(SMR_METHOD_WHY_NOTE)(struct uverbs_attr_bundle *attrs)
 		return -EINVAL;
 	why.id = note.id;
 	memcpy(why.num, note.num, sizeof(why.num));
-	smr_why_add_verb(smr_uctx_whys(uctx), &why, note.qpn,
-			 -(int)note.error);
+	smr_why_verb(smr_uctx_whys(uctx), note.qpn, -(int)note.error, why);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Threads are refused as fast as they can call, while root reads all refusals again and again: the
  * log takes no more memory, each refusal is counted, and another user's requests are about as fast
- * as beside threads whose calls succeed.
+ * as beside threads whose calls succeed. Contexts of one user share its ring.
  *
  * timeout: 60
  * paths: host
@@ -154,6 +154,35 @@ TEST_F(storm, nobody_else_is_slower)
 		EXPECT_EQ(99, recs[i].num[0]);
 		EXPECT_LT(i ? recs[i - 1].seq : 0, recs[i].seq);
 	}
+}
+
+/*
+ * Contexts of one user, each refused more often than the user's ring is long, leave each other a share, and the
+ * refusal of a quiet one stays.
+ */
+TEST_F(storm, contexts_get_a_share)
+{
+	struct smr_abi_why recs[100];
+	struct vt_ep noisy[6];
+	struct ibv_sge sge = {};
+	size_t i;
+	int n, k;
+
+	EXPECT_EQ(EOPNOTSUPP, ibv_advise_mr(self->ep.pd, 77, 0, &sge, 1));
+	for (i = 0; i < ARRAY_SIZE(noisy); i++) {
+		VT_SETUP(vt_ep_open(&noisy[i], &vt_defaults, 0));
+		for (k = 0; k < 300; k++)
+			EXPECT_EQ(EOPNOTSUPP, ibv_advise_mr(noisy[i].pd, 99, 0, &sge, 1));
+	}
+	for (i = 0; i < ARRAY_SIZE(noisy); i++) {
+		n = vt_whys(noisy[i].dev.ctx, 0, recs, ARRAY_SIZE(recs));
+		EXPECT_LE(40, n);
+		EXPECT_GE(64, n);
+		EXPECT_EQ(300, recs[n - 1].seq);
+		vt_ep_close(&noisy[i]);
+	}
+	ASSERT_EQ(1, vt_whys(self->ep.dev.ctx, 0, recs, ARRAY_SIZE(recs)));
+	EXPECT_EQ(77, recs[0].num[0]);
 }
 
 VT_HARNESS_MAIN

@@ -172,14 +172,15 @@ static int ah_ifindex(const struct ib_gid_attr *sgid, const struct net *net)
  * smr_ah_check() - is this address valid for a path?
  * @attr: the address; the caller holds its sgid_attr, which may be NULL
  * @env: the device
- * @why: receives the reason of a refusal
+ * @log: logs why not
+ * @qpn: the QP that it is for, or 0
  *
  * This does not check whether the address is reachable: routes change.
  *
  * Return: 0 or -EINVAL.
  */
 int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
-		 struct smr_why *why)
+		 struct smr_why_log *log, u32 qpn)
 {
 	const struct ib_gid_attr *sgid = attr->grh.sgid_attr;
 	const union ib_gid *dgid = &attr->grh.dgid;
@@ -188,19 +189,19 @@ int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
 	/* IBTA A17.4.5: RoCEv2 has an IP header, hence a GRH, always. */
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(attr) & IB_AH_GRH))
-		return smr_why(why, AH_NO_GRH, 0);
+		return smr_why_qp(log, qpn, AH_NO_GRH, 0);
 	if (rdma_ah_get_port_num(attr) != 1)
-		return smr_why(why, AH_PORT, rdma_ah_get_port_num(attr));
+		return smr_why_qp(log, qpn, AH_PORT, rdma_ah_get_port_num(attr));
 	if (!sgid || sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
-		return smr_why(why, AH_GID_TYPE, index);
+		return smr_why_qp(log, qpn, AH_GID_TYPE, index);
 	if (rdma_is_zero_gid(dgid))
-		return smr_why(why, AH_NO_DGID, index);
+		return smr_why_qp(log, qpn, AH_NO_DGID, index);
 	/* Both ends must use the same IP version. */
 	if (gid_is_v4(&sgid->gid) != gid_is_v4(dgid))
-		return smr_why(why, AH_FAMILY, index, gid_is_v4(&sgid->gid),
+		return smr_why_qp(log, qpn, AH_FAMILY, index, gid_is_v4(&sgid->gid),
 			       gid_is_v4(dgid));
 	if (!ah_ifindex(sgid, env->net))
-		return smr_why(why, AH_NETDEV, index);
+		return smr_why_qp(log, qpn, AH_NETDEV, index);
 	return 0;
 }
 
@@ -252,22 +253,20 @@ void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr)
  * @env: the device
  * @attr: the address
  * @gfp: allocation flags
- * @why: receives the reason of a refusal
  *
  * Context: as @gfp says.
  * Return: 0, -EINVAL (see smr_ah_check()), -ENOMEM.
  */
 int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
-		  const struct rdma_ah_attr *attr, gfp_t gfp,
-		  struct smr_why *why)
+		  const struct rdma_ah_attr *attr, gfp_t gfp)
 {
-	struct smr_limits *limits = to_smr_pd(ah->ibah.pd)->limits;
+	const struct smr_pd *pd = to_smr_pd(ah->ibah.pd);
 	int ret;
 
-	ret = smr_ah_check(attr, env, why);
+	ret = smr_ah_check(attr, env, pd->whys, 0);
 	if (ret)
 		return ret;
-	ret = smr_limit_take(limits, SMR_LIMIT_AH, why);
+	ret = smr_limit_take(pd->limits, SMR_LIMIT_AH, pd->whys);
 	if (ret)
 		return ret;
 	ret = -ENOMEM;
@@ -282,8 +281,8 @@ int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
 		return 0;
 	smr_av_put(ah->av);
 give:
-	smr_limit_give(limits, SMR_LIMIT_AH);
-	return ret;
+	smr_limit_give(pd->limits, SMR_LIMIT_AH);
+	return smr_why_errno(pd->whys, 0, ret);
 }
 
 /**

@@ -14,7 +14,7 @@
 
 struct net;
 struct smr_env;
-struct smr_why;
+struct smr_why_log;
 
 /**
  * struct smr_ahtab - the address vectors of a device
@@ -80,12 +80,11 @@ struct smr_av *__must_check smr_av_find(struct smr_ahtab *tab, u32 number,
 void smr_av_put(struct smr_av *av);
 
 int smr_ah_create(struct smr_ah *ah, const struct smr_env *env,
-		  const struct rdma_ah_attr *attr, gfp_t gfp,
-		  struct smr_why *why);
+		  const struct rdma_ah_attr *attr, gfp_t gfp);
 void smr_ah_destroy(struct smr_ah *ah);
 
 int smr_ah_check(const struct rdma_ah_attr *attr, const struct smr_env *env,
-		 struct smr_why *why);
+		 struct smr_why_log *log, u32 qpn);
 void smr_ah_note(struct rdma_ah_attr *note, const struct rdma_ah_attr *attr);
 void smr_ah_set_path(struct smr_path *path, const struct rdma_ah_attr *attr,
 		     const struct smr_env *env, u32 qpn, u32 dest_qpn);

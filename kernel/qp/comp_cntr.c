@@ -26,20 +26,20 @@
 int smr_comp_cntr_create(struct ib_comp_cntr *ibcc,
 			 struct uverbs_attr_bundle *attrs)
 {
-	struct smr_why why = {};
 	u64 type;
 	int ret;
 
 	ret = uverbs_get_const_default(&type, attrs, SMR_ATTR_COMP_CNTR_TYPE,
 				       SMR_COMP_CNTR_WRS);
 	if (!ret && type > SMR_COMP_CNTR_BYTES)
-		ret = smr_why(&why, CNTR_KIND, type);
+		ret = smr_why(smr_attrs_whys(attrs), CNTR_KIND, type);
 	if (!ret)
 		ret = smr_limit_take(smr_uctx_limits(attrs->context),
-				     SMR_LIMIT_COMP_CNTR, &why);
+				     SMR_LIMIT_COMP_CNTR,
+				     smr_attrs_whys(attrs));
 	if (!ret)
 		to_smr_comp_cntr(ibcc)->bytes = type == SMR_COMP_CNTR_BYTES;
-	return smr_why_verb(smr_attrs_whys(attrs), &why, 0, ret);
+	return ret;
 }
 
 /**
@@ -114,17 +114,14 @@ int smr_comp_cntr_attach(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 	struct smr_qp *qp = to_smr_qp(ibqp);
 	u32 ops = SMR_CNTR_OPS(attr);
 	enum ib_qp_state state;
-	struct smr_why why;
 	int op;
 
 	if (ops & ~SMR_COMP_ALL)
-		return smr_why_verb(qp->whys, &why, ibqp->qp_num,
-				    smr_why(&why, CNTR_OPS, ops));
+		return smr_qp_why(qp, CNTR_OPS, ops);
 	guard(mutex)(&qp->mutex);
 	state = READ_ONCE(qp->state);
 	if (state != IB_QPS_RESET && state != IB_QPS_INIT)
-		return smr_why_verb(qp->whys, &why, ibqp->qp_num,
-				    smr_why(&why, CNTR_STATE, state));
+		return smr_qp_why(qp, CNTR_STATE, state);
 	for (op = 0; op < SMR_COMP_OPS; op++)
 		if (ops & BIT(op))
 			WRITE_ONCE(qp->cntrs[op], to_smr_comp_cntr(ibcc));

@@ -109,14 +109,12 @@ void smr_qptab_stray(struct smr_qptab *tab, const struct smr_bth *bth,
 		.opcode = bth->opcode,
 		.psn = bth->psn,
 	};
-	struct smr_why why;
 
 	atomic64_add(count, &tab->strays);
-	smr_why(&why, DROP_NO_QP, bth->opcode);
-	if (!smr_why_may_add(tab->whys, why.id))
+	if (!smr_why_may_add(tab->whys, SMR_WHY_DROP_NO_QP))
 		return;
 	memcpy(rec.peer, from, sizeof(rec.peer));
-	smr_why_add(tab->whys, &why, &rec);
+	smr_why_add(tab->whys, SMR_REASON(DROP_NO_QP, bth->opcode), &rec);
 }
 
 /**
@@ -307,7 +305,7 @@ void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
  *
  * Context: any; called by a task of the QP, since it reads its path.
  */
-void smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
+void smr_qp_refused(const struct smr_qp *qp, struct smr_reason why,
 		    u32 status, u64 wr_id, u32 opcode, u32 psn)
 {
 	struct smr_abi_why rec = {
@@ -328,7 +326,7 @@ void smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
 	 * keys are those of an SRQ, which may be another user's, and the receiving QP has no PD.
 	 */
 	if (qp->ibqp.pd)
-		smr_key_near(qp->env->keys, qp->ibqp.pd, why);
+		why = smr_key_near(qp->env->keys, qp->ibqp.pd, why);
 	smr_why_add(qp->whys, why, &rec);
 }
 
@@ -346,13 +344,11 @@ void smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
 void smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
 		    const struct smr_cqe *cqe)
 {
-	struct smr_why why;
-
 	smr_qp_inc(qp, SMR_CNT_CQ_OVERRUN);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		return;
-	smr_why(&why, CQ_OVERRUN, cq->ibcq.cqe);
-	smr_qp_refused(qp, &why, cqe->status, cqe->wr_id, 0, 0);
+	smr_qp_refused(qp, SMR_REASON(CQ_OVERRUN, cq->ibcq.cqe), cqe->status,
+		       cqe->wr_id, 0, 0);
 	smr_qp_event(qp, IB_EVENT_QP_FATAL);
 	smr_qp_error(qp);
 }
@@ -367,12 +363,12 @@ void smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
  * Context: any.
  */
 void smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
-		    const struct smr_why *why, const struct in6_addr *from)
+		    struct smr_reason why, const struct in6_addr *from)
 {
 	struct smr_abi_why rec = { .qpn = qp->ibqp.qp_num };
 
 	smr_qp_inc(qp, counter);
-	if (!smr_why_may_add(qp->whys, why->id))
+	if (!smr_why_may_add(qp->whys, why.id))
 		return;
 	if (from)
 		memcpy(rec.peer, from, sizeof(rec.peer));

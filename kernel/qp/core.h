@@ -746,11 +746,14 @@ void smr_qp_send_error(struct smr_qp *qp);
 void smr_qp_flush(struct smr_qp *qp);
 void __cold smr_qp_overrun(struct smr_qp *qp, const struct smr_cq *cq,
 			   const struct smr_cqe *cqe);
-void __cold smr_qp_refused(const struct smr_qp *qp, struct smr_why *why,
+void __cold smr_qp_refused(const struct smr_qp *qp, struct smr_reason why,
 			   u32 status, u64 wr_id, u32 opcode, u32 psn);
 void __cold smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
-			   const struct smr_why *why,
-			   const struct in6_addr *from);
+			   struct smr_reason why, const struct in6_addr *from);
+
+/* Refuse a verb of a QP; as smr_why() */
+#define smr_qp_why(qp, name, ...) \
+	smr_why_qp((qp)->whys, (qp)->ibqp.qp_num, name, ##__VA_ARGS__)
 
 /**
  * smr_qp_drop() - count a packet that is dropped, and log the reason
@@ -762,13 +765,8 @@ void __cold smr_qp_dropped(struct smr_qp *qp, enum smr_counter counter,
  *
  * Context: any.
  */
-#define smr_qp_drop(qp, name, counter, from, ...)			\
-do {									\
-	struct smr_why smr_drop_why = {};				\
-									\
-	smr_why(&smr_drop_why, name, ##__VA_ARGS__);			\
-	smr_qp_dropped(qp, counter, &smr_drop_why, from);		\
-} while (0)
+#define smr_qp_drop(qp, name, counter, from, ...) \
+	smr_qp_dropped(qp, counter, SMR_REASON(name, ##__VA_ARGS__), from)
 bool smr_qp_receives(enum ib_qp_state state);
 
 #endif /* SMR_QP_CORE_H */

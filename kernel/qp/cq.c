@@ -69,10 +69,11 @@ static enum hrtimer_restart mod_timer_fn(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static int cqe_check(const struct ib_device *dev, u32 cqe, struct smr_why *why)
+static int cqe_check(const struct ib_device *dev, u32 cqe,
+		     struct smr_why_log *log)
 {
 	if (!cqe || cqe > dev->attrs.max_cqe)
-		return smr_why(why, CQ_CQE, cqe, dev->attrs.max_cqe);
+		return smr_why(log, CQ_CQE, cqe, dev->attrs.max_cqe);
 	return 0;
 }
 
@@ -81,14 +82,14 @@ static int cqe_check(const struct ib_device *dev, u32 cqe, struct smr_why *why)
  * @cq: allocated, zeroed, and @cq->ibcq.device set by the core
  * @attr: requested attributes
  * @user: owner of its ring
- * @why: receives the reason of a refusal
+ * @log: logs a refusal
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (a flag), -EINVAL (entries or vector out of range),
  * -ENOMEM.
  */
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  const struct smr_ring_user *user, struct smr_why *why)
+		  const struct smr_ring_user *user, struct smr_why_log *log)
 {
 	const struct ib_device *dev = cq->ibcq.device;
 	u32 stride = user->uctx ? sizeof(struct smr_cqe) :
@@ -97,12 +98,12 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 
 	/* Overwriting entries is not supported: the indices would be wrong. */
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
-		return smr_why(why, CQ_FLAGS, attr->flags);
-	ret = cqe_check(dev, attr->cqe, why);
+		return smr_why(log, CQ_FLAGS, attr->flags);
+	ret = cqe_check(dev, attr->cqe, log);
 	if (ret)
 		return ret;
 	if (attr->comp_vector >= dev->num_comp_vectors)
-		return smr_why(why, CQ_VECTOR, attr->comp_vector,
+		return smr_why(log, CQ_VECTOR, attr->comp_vector,
 			       dev->num_comp_vectors);
 
 	mutex_init(&cq->resize_mutex);
@@ -110,10 +111,11 @@ int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->mod_timer, mod_timer_fn, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
-	ret = smr_limit_take(cq->limits, SMR_LIMIT_CQ, why);
+	ret = smr_limit_take(cq->limits, SMR_LIMIT_CQ, log);
 	if (ret)
 		return ret;
 	ret = smr_ring_create(&cq->ring, user, attr->cqe, stride, 0);
+	smr_why_errno(log, 0, ret);
 	if (ret)
 		smr_limit_give(cq->limits, SMR_LIMIT_CQ);
 	else
@@ -159,7 +161,7 @@ static void cq_copy(const struct smr_cq *cq, struct smr_ring *to, u32 *done,
  * entries than fit. A corrupt consumer index looks like more entries than any ring has.
  */
 static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
-			u32 *done, struct smr_why *why)
+			u32 *done)
 {
 	u32 room = min(cq->ring.depth, to->depth);
 	u32 end;
@@ -168,7 +170,7 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 		scoped_guard(spinlock_irqsave, &cq->lock)
 			end = cq->ring.idx;
 		if (end - cons > room)
-			return smr_why(why, CQ_FULL, room, end - cons);
+			return -EINVAL;
 		while (end - *done > RESIZE_LOCKED) {
 			cq_copy(cq, to, done, *done + RESIZE_LOCKED);
 			cond_resched();
@@ -178,9 +180,9 @@ static int cq_copy_most(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 	return 0;
 }
 
-/* Copy the rest, and switch to the new ring. -EAGAIN: too many are left. */
+/* Copy the rest, and switch to the new ring. -EAGAIN: too many are left; -EINVAL as above. */
 static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
-			  u32 *done, struct smr_why *why)
+			  u32 *done)
 {
 	struct smr_ring *from = &cq->ring;
 	u32 room = min(from->depth, to->depth);
@@ -189,7 +191,7 @@ static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 	if (from->idx - *done > RESIZE_LOCKED)
 		return -EAGAIN;
 	if (from->idx - cons > room)
-		return smr_why(why, CQ_FULL, room, from->idx - cons);
+		return -EINVAL;
 	cq_copy(cq, to, done, from->idx);
 	to->hdr->cons = cons;
 	to->idx = from->idx;
@@ -199,16 +201,20 @@ static int cq_switch_ring(struct smr_cq *cq, struct smr_ring *to, u32 cons,
 	return 0;
 }
 
-static int cq_move(struct smr_cq *cq, struct smr_ring *to, struct smr_why *why)
+static int cq_move(struct smr_cq *cq, struct smr_ring *to,
+		   struct smr_why_log *log)
 {
 	u32 cons = cq_cons(cq), done = cons;
 	int ret;
 
 	do {
-		ret = cq_copy_most(cq, to, cons, &done, why);
+		ret = cq_copy_most(cq, to, cons, &done);
 		if (!ret)
-			ret = cq_switch_ring(cq, to, cons, &done, why);
+			ret = cq_switch_ring(cq, to, cons, &done);
 	} while (ret == -EAGAIN);
+	if (ret)
+		smr_why(log, CQ_FULL, min(cq->ring.depth, to->depth),
+			READ_ONCE(cq->ring.idx) - cons);
 	return ret;
 }
 
@@ -217,7 +223,7 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to, struct smr_why *why)
  * @cq: the queue
  * @user: the process
  * @cqe: entries wanted
- * @why: receives the reason of a refusal
+ * @log: logs a refusal
  *
  * No completion and no notification is lost, provided that the process does not poll during the
  * resize. It continues with the same indices in the new ring.
@@ -227,19 +233,19 @@ static int cq_move(struct smr_cq *cq, struct smr_ring *to, struct smr_why *why)
  * failure nothing has changed.
  */
 int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
-		  struct smr_why *why)
+		  struct smr_why_log *log)
 {
 	struct smr_ring ring = {};
 	int ret;
 
-	ret = cqe_check(cq->ibcq.device, cqe, why);
+	ret = cqe_check(cq->ibcq.device, cqe, log);
 	if (ret)
 		return ret;
 	guard(mutex)(&cq->resize_mutex);
 	ret = smr_ring_create(&ring, user, cqe, sizeof(struct smr_cqe), 0);
 	if (ret)
-		return ret;
-	ret = cq_move(cq, &ring, why);
+		return smr_why_errno(log, 0, ret);
+	ret = cq_move(cq, &ring, log);
 	/* The old ring; after an error the new one. */
 	smr_ring_destroy(&ring);
 	return ret;

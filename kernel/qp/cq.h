@@ -13,7 +13,7 @@
 
 struct sk_buff;
 struct smr_limits;
-struct smr_why;
+struct smr_why_log;
 
 /*
  * Bits of a completion's wc_flags for kernel consumers. smr_cq_post() clears them for a
@@ -60,9 +60,9 @@ static inline struct smr_cq *to_smr_cq(const struct ib_cq *ibcq)
 }
 
 int smr_cq_create(struct smr_cq *cq, const struct ib_cq_init_attr *attr,
-		  const struct smr_ring_user *user, struct smr_why *why);
+		  const struct smr_ring_user *user, struct smr_why_log *log);
 int smr_cq_resize(struct smr_cq *cq, const struct smr_ring_user *user, u32 cqe,
-		  struct smr_why *why);
+		  struct smr_why_log *log);
 void smr_cq_destroy(struct smr_cq *cq);
 void smr_cq_moderate(struct smr_cq *cq, u16 count, u16 usecs);
 int smr_cq_notify(struct smr_cq *cq, enum ib_cq_notify_flags flags);

@@ -23,7 +23,7 @@ struct smr_qptab;
 struct smr_srqtab;
 struct smr_stats;
 struct smr_steer;
-struct smr_why_book;
+struct smr_whys;
 struct workqueue_struct;
 
 /**
@@ -64,7 +64,7 @@ struct smr_env {
 	struct smr_stats *stats;
 	struct smr_stats *bound;
 	const struct smr_antispoof *antispoof;
-	struct smr_why_book *whys;
+	struct smr_whys *whys;
 	struct smr_why_log *kernel_whys;
 	struct workqueue_struct *wq;
 	struct smr_packets packets;

@@ -147,38 +147,45 @@ static struct member_counts count_members(const struct smr_qp *qp,
 }
 
 /* For the first member, join the group with the netdev. */
-static struct smr_group *group_enter(struct smr_env *env,
-				     const struct in6_addr *addr,
-				     struct smr_why *why)
+static struct smr_group *group_enter(const struct smr_qp *qp,
+				     const struct in6_addr *addr)
 {
+	struct smr_env *env = qp->env;
 	struct smr_group *group;
+	int err;
 
 	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
-		return smr_why_ptr(why, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS);
+		return ERR_PTR(smr_qp_why(qp, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS));
 	group = smr_group_join(env->net, env->ndev, addr);
-	if (!IS_ERR(group))
+	if (!IS_ERR(group)) {
 		env->nr_groups++;
-	else if (group != ERR_PTR(-ENOMEM))
-		smr_why(why, MCAST_NETDEV, ipv6_addr_v4mapped(addr));
+		return group;
+	}
+	err = PTR_ERR(group);
+	if (err == -ENOMEM)
+		smr_why_general(qp->whys, qp->ibqp.qp_num, err);
+	else
+		smr_why_verb(qp->whys, qp->ibqp.qp_num, err,
+			     SMR_REASON(MCAST_NETDEV, ipv6_addr_v4mapped(addr)));
 	return group;
 }
 
-static int member_add(struct smr_members *members, struct smr_member *m,
-		      struct smr_why *why)
+static int member_add(struct smr_members *members, struct smr_member *m)
 {
+	const struct smr_qp *qp = m->qp;
 	struct member_counts c = count_members(m->qp, &m->addr);
 	int ret;
 
 	if (c.own)
-		return smr_why(why, MCAST_AGAIN);
+		return smr_qp_why(qp, MCAST_AGAIN);
 	if (c.nr == SMR_MAX_MCAST_QPS)
-		return smr_why(why, MCAST_QPS, SMR_MAX_MCAST_QPS);
-	ret = smr_limit_take(m->qp->limits, SMR_LIMIT_MCAST, why);
+		return smr_qp_why(qp, MCAST_QPS, SMR_MAX_MCAST_QPS);
+	ret = smr_limit_take(qp->limits, SMR_LIMIT_MCAST, qp->whys);
 	if (ret)
 		return ret;
-	m->group = c.group ?: group_enter(m->qp->env, &m->addr, why);
+	m->group = c.group ?: group_enter(qp, &m->addr);
 	if (IS_ERR(m->group)) {
-		smr_limit_give(m->qp->limits, SMR_LIMIT_MCAST);
+		smr_limit_give(qp->limits, SMR_LIMIT_MCAST);
 		return PTR_ERR(m->group);
 	}
 	hlist_add_head_rcu(&m->node, bucket(members, &m->addr));
@@ -189,14 +196,12 @@ static int member_add(struct smr_members *members, struct smr_member *m,
  * smr_mcast_attach() - attach a QP to a multicast group
  * @qp: a UD QP
  * @addr: the group, an IPv4 one in its mapped form
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep; takes RTNL.
  * Return: 0; -EINVAL (attached already), -ENOMEM (no memory, or too many groups or members), or
  *	the errors of smr_group_join().
  */
-int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
-		     struct smr_why *why)
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr)
 {
 	struct smr_members *members = &qp->env->tab->members;
 	struct smr_member *m;
@@ -204,13 +209,13 @@ int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
 
 	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m)
-		return -ENOMEM;
+		return smr_qp_why(qp, NO_MEMORY);
 	m->addr = *addr;
 	m->qp = qp;
 	m->handle = qp->handle;
 
 	mutex_lock(&members->mutex);
-	ret = member_add(members, m, why);
+	ret = member_add(members, m);
 	mutex_unlock(&members->mutex);
 	if (ret)
 		kfree(m);

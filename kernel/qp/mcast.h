@@ -9,14 +9,12 @@ struct smr_env;
 struct smr_hdr;
 struct smr_members;
 struct smr_qp;
-struct smr_why;
 
 /* Maximum number of groups of a device, and of QPs in each */
 #define SMR_MAX_MCAST_GROUPS	1024
 #define SMR_MAX_MCAST_QPS	128
 
-int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr,
-		     struct smr_why *why);
+int smr_mcast_attach(struct smr_qp *qp, const struct in6_addr *addr);
 int smr_mcast_detach(struct smr_qp *qp, const struct in6_addr *addr);
 void smr_mcast_resync(const struct smr_env *env);
 

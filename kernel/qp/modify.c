@@ -98,7 +98,7 @@ static const struct attr_rule checked_rules[] = {
  * Access flags of a QP. Programs pass the flags of their regions, so flags without a meaning
  * for a QP are accepted.
  */
-#define QP_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+#define QP_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		   IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 		   IB_ACCESS_MW_BIND | IB_ACCESS_FLUSH_GLOBAL | \
 		   IB_ACCESS_FLUSH_PERSISTENT | IB_ACCESS_ON_DEMAND | \
@@ -129,32 +129,51 @@ static u32 rule_value(const struct attr_rule *rule,
 	}
 }
 
-static int rule_check(const struct attr_rule *rule,
-		      const struct ib_qp_attr *attr, struct smr_why *why)
+/**
+ * struct modify - a call of ib_modify_qp()
+ * @qp: the QP
+ * @log: of the caller, which need not be the context that has created the QP
+ * @attr: the values
+ * @mask: which attributes: enum ib_qp_attr_mask
+ * @cur: state of the QP
+ * @next: its state afterwards
+ */
+struct modify {
+	struct smr_qp *qp;
+	struct smr_why_log *log;
+	const struct ib_qp_attr *attr;
+	int mask;
+	enum ib_qp_state cur;
+	enum ib_qp_state next;
+};
+
+#define modify_why(m, name, ...) \
+	smr_why_qp((m)->log, (m)->qp->ibqp.qp_num, name, ##__VA_ARGS__)
+
+static int rule_check(const struct attr_rule *rule, const struct modify *m)
 {
-	u32 value = rule_value(rule, attr);
+	u32 value = rule_value(rule, m->attr);
 
 	if (value < rule->min || value > rule->max)
-		return smr_why(why, QP_VALUE, rule->mask, value, rule->min,
-			       rule->max);
+		return modify_why(m, QP_VALUE, rule->mask, value, rule->min,
+				  rule->max);
 	return 0;
 }
 
-/* Are the attributes in @mask in their ranges? */
-static int attr_check(const struct ib_qp_attr *attr, int mask,
-		      struct smr_why *why)
+/* Are the attributes in their ranges? */
+static int attr_check(const struct modify *m)
 {
-	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags : 0;
-	int ret = 0;
+	int mask = m->mask, ret = 0;
+	int access = mask & IB_QP_ACCESS_FLAGS ? m->attr->qp_access_flags : 0;
 	size_t i;
 
 	if (mask & ~QP_ATTRS)
-		return smr_why(why, QP_ATTR, mask, mask & ~QP_ATTRS);
-	if (access & ~QP_ACCESS)
-		return smr_why(why, QP_ACCESS, access, access & ~QP_ACCESS);
+		return modify_why(m, QP_ATTR, mask, mask & ~QP_ATTRS);
+	if (access & ~QP_RIGHTS)
+		return modify_why(m, QP_ACCESS, access, access & ~QP_RIGHTS);
 	for (i = 0; i < ARRAY_SIZE(attr_rules) && !ret; i++)
 		if (mask & attr_rules[i].mask)
-			ret = rule_check(&attr_rules[i], attr, why);
+			ret = rule_check(&attr_rules[i], m);
 	return ret;
 }
 
@@ -212,49 +231,50 @@ static bool has_rq(const struct ib_qp_init_attr *init)
 }
 
 static int cap_check(const struct ib_device_attr *limit,
-		     const struct ib_qp_init_attr *init, struct smr_why *why)
+		     const struct ib_qp_init_attr *init,
+		     struct smr_why_log *log)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (cap->max_send_wr > limit->max_qp_wr)
-		return smr_why(why, QP_SEND_WR, cap->max_send_wr,
+		return smr_why(log, QP_SEND_WR, cap->max_send_wr,
 			       limit->max_qp_wr);
 	if (cap->max_send_sge > limit->max_send_sge)
-		return smr_why(why, QP_SEND_SGE, cap->max_send_sge,
+		return smr_why(log, QP_SEND_SGE, cap->max_send_sge,
 			       limit->max_send_sge);
 	if (cap->max_inline_data > SMR_MAX_INLINE)
-		return smr_why(why, QP_INLINE, cap->max_inline_data,
+		return smr_why(log, QP_INLINE, cap->max_inline_data,
 			       SMR_MAX_INLINE);
 	/* ibv_create_qp(3): for a QP with an SRQ these two are ignored. */
 	if (!has_rq(init))
 		return 0;
 	if (cap->max_recv_wr > limit->max_qp_wr)
-		return smr_why(why, QP_RECV_WR, cap->max_recv_wr,
+		return smr_why(log, QP_RECV_WR, cap->max_recv_wr,
 			       limit->max_qp_wr);
 	if (cap->max_recv_sge > limit->max_recv_sge)
-		return smr_why(why, QP_RECV_SGE, cap->max_recv_sge,
+		return smr_why(log, QP_RECV_SGE, cap->max_recv_sge,
 			       limit->max_recv_sge);
 	return 0;
 }
 
 static int create_check(const struct ib_device_attr *limit,
 			const struct ib_qp_init_attr *init, bool user,
-			struct smr_why *why)
+			struct smr_why_log *log)
 {
 	u32 flags = init->qp_type == IB_QPT_UD ?
 		    IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK : 0;
 
 	if (!type_check(limit, init->qp_type, user))
-		return smr_why(why, QP_TYPE, init->qp_type);
+		return smr_why(log, QP_TYPE, init->qp_type);
 	if (init->create_flags & ~flags)
-		return smr_why(why, QP_FLAGS, init->create_flags,
+		return smr_why(log, QP_FLAGS, init->create_flags,
 			       init->create_flags & ~flags);
 	if (init->qp_type == IB_QPT_XRC_TGT)
-		return init->xrcd ? 0 : smr_why(why, QP_NO_XRCD);
+		return init->xrcd ? 0 : smr_why(log, QP_NO_XRCD);
 	if (!init->send_cq || (receives(init) && !init->recv_cq))
-		return smr_why(why, QP_NO_CQ, !!init->send_cq,
+		return smr_why(log, QP_NO_CQ, !!init->send_cq,
 			       !!init->recv_cq);
-	return cap_check(limit, init, why);
+	return cap_check(limit, init, log);
 }
 
 static void qp_fill_cap(const struct smr_qp *qp, struct ib_qp_cap *cap)
@@ -298,7 +318,7 @@ static struct smr_why_log *log_for(const struct smr_env *env,
 {
 	if (uctx)
 		return smr_uctx_whys(uctx);
-	if (init->qp_type == IB_QPT_XRC_TGT && to_smr_xrcd(init->xrcd)->whys)
+	if (init->xrcd && to_smr_xrcd(init->xrcd)->whys)
 		return to_smr_xrcd(init->xrcd)->whys;
 	return env->kernel_whys;
 }
@@ -310,7 +330,6 @@ static struct smr_why_log *log_for(const struct smr_env *env,
  * @init: requested attributes; its capabilities are updated to the actual ones
  * @uctx: the process's context; NULL: a kernel consumer
  * @resp: filled in with the place of the rings; scratch without @uctx
- * @why: receives the reason of a refusal
  *
  * Context: process, may sleep.
  * Return: 0; -EOPNOTSUPP (type, flags), -EINVAL (a capability), -ENOMEM, -EPERM (the cgroup); or an
@@ -318,11 +337,12 @@ static struct smr_why_log *log_for(const struct smr_env *env,
  */
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
-		  struct smr_create_qp_resp *resp, struct smr_why *why)
+		  struct smr_create_qp_resp *resp)
 {
+	struct smr_why_log *log = log_for(env, init, uctx);
 	int ret;
 
-	ret = create_check(&qp->ibqp.device->attrs, init, uctx, why);
+	ret = create_check(&qp->ibqp.device->attrs, init, uctx, log);
 	if (ret)
 		return ret;
 	qp->service = smr_qp_service(init->qp_type);
@@ -338,21 +358,22 @@ int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		qp->user = smr_user_share(to_smr_ucontext(uctx)->user);
 		qp->context = to_smr_ucontext(uctx)->id;
 	}
-	qp->whys = smr_why_log_get(log_for(env, init, uctx));
+	qp->whys = smr_why_log_get(log);
 
 	qp->limits = uctx ? smr_uctx_limits(uctx) : &env->limits;
-	ret = smr_limit_take(qp->limits, SMR_LIMIT_QP, why);
+	ret = smr_limit_take(qp->limits, SMR_LIMIT_QP, log);
 	if (ret)
 		goto put_user;
 	ret = smr_qp_init(qp, env);
-	if (ret && ret != -ENOMEM)
-		ret = smr_why(why, QP_CGROUP);
-	if (ret)
+	if (ret) {
+		ret = ret == -ENOMEM ? smr_why(log, NO_MEMORY) :
+				       smr_why(log, QP_CGROUP);
 		goto give;
-	ret = qp_create_queues(qp, uctx, init, resp);
+	}
+	ret = smr_why_errno(log, 0, qp_create_queues(qp, uctx, init, resp));
 	if (ret)
 		goto fini_transport;
-	ret = smr_qp_publish(qp);
+	ret = smr_why_errno(log, 0, smr_qp_publish(qp));
 	if (ret)
 		goto destroy_queues;
 	qp_fill_cap(qp, &init->cap);
@@ -394,55 +415,55 @@ void smr_qp_destroy(struct smr_qp *qp)
 }
 
 /* IBTA 10.3.1.5: while a send queue drains, only RESET and ERR are allowed. */
-static bool drain_allows(const struct smr_qp *qp, enum ib_qp_state cur,
-			 enum ib_qp_state next)
+static bool drain_allows(const struct modify *m)
 {
-	return cur != IB_QPS_SQD || READ_ONCE(qp->drained) ||
-	       next == IB_QPS_ERR || next == IB_QPS_RESET;
+	return m->cur != IB_QPS_SQD || READ_ONCE(m->qp->drained) ||
+	       m->next == IB_QPS_ERR || m->next == IB_QPS_RESET;
 }
 
 /* Older cores check this; newer ones allow a rate limit for any QP in any state. */
-static int rate_check(const struct smr_qp *qp, enum ib_qp_state cur,
-		      enum ib_qp_state next, u32 rate, struct smr_why *why)
+static int rate_check(const struct modify *m)
 {
-	if (qp->service != SMR_TRANSPORT_RAW)
-		return smr_why(why, QP_RATE_TYPE, rate);
-	if (next != IB_QPS_RTS || (cur != IB_QPS_RTR && cur != IB_QPS_RTS))
-		return smr_why(why, QP_RATE_STATE, cur, next);
+	if (m->qp->service != SMR_TRANSPORT_RAW)
+		return modify_why(m, QP_RATE_TYPE, m->attr->rate_limit);
+	if (m->next != IB_QPS_RTS ||
+	    (m->cur != IB_QPS_RTR && m->cur != IB_QPS_RTS))
+		return modify_why(m, QP_RATE_STATE, m->cur, m->next);
 	return 0;
 }
 
-static int mtu_check(const struct smr_qp *qp, enum ib_mtu asked,
-		     struct smr_why *why)
+static int mtu_check(const struct modify *m)
 {
-	unsigned int mtu = READ_ONCE(qp->env->ndev->mtu);
+	unsigned int mtu = READ_ONCE(m->qp->env->ndev->mtu);
 
-	if (asked > iboe_get_mtu(mtu))
-		return smr_why(why, QP_PATH_MTU, asked, iboe_get_mtu(mtu), mtu);
+	if (m->attr->path_mtu > iboe_get_mtu(mtu))
+		return modify_why(m, QP_PATH_MTU, m->attr->path_mtu,
+				  iboe_get_mtu(mtu), mtu);
 	return 0;
 }
 
-static int modify_check(const struct smr_qp *qp, enum ib_qp_state cur,
-			enum ib_qp_state next, const struct ib_qp_attr *attr,
-			int mask, struct smr_why *why)
+static int modify_check(const struct modify *m)
 {
+	const struct smr_qp *qp = m->qp;
 	int ret = 0;
 
-	if (mask & IB_QP_RATE_LIMIT)
-		ret = rate_check(qp, cur, next, attr->rate_limit, why);
+	if (m->mask & IB_QP_RATE_LIMIT)
+		ret = rate_check(m);
 	if (ret)
 		return ret;
-	if ((mask & IB_QP_CUR_STATE) && attr->cur_qp_state != cur)
-		return smr_why(why, QP_CUR_STATE, attr->cur_qp_state, cur);
-	ret = smr_transition_check(qp->ibqp.qp_type, cur, next, mask, why);
-	if (ret)
-		return ret;
-	if (!drain_allows(qp, cur, next))
-		return smr_why(why, QP_DRAINING, next);
-	if (mask & IB_QP_PATH_MTU)
-		ret = mtu_check(qp, attr->path_mtu, why);
-	if (!ret && mask & IB_QP_AV)
-		ret = smr_ah_check(&attr->ah_attr, qp->env, why);
+	if ((m->mask & IB_QP_CUR_STATE) && m->attr->cur_qp_state != m->cur)
+		return modify_why(m, QP_CUR_STATE, m->attr->cur_qp_state, m->cur);
+	if (!ib_modify_qp_is_ok(m->cur, m->next, qp->ibqp.qp_type, m->mask))
+		return smr_why_verb(m->log, qp->ibqp.qp_num, -EINVAL,
+				    smr_transition_why(qp->ibqp.qp_type, m->cur,
+						       m->next, m->mask));
+	if (!drain_allows(m))
+		return modify_why(m, QP_DRAINING, m->next);
+	if (m->mask & IB_QP_PATH_MTU)
+		ret = mtu_check(m);
+	if (!ret && m->mask & IB_QP_AV)
+		ret = smr_ah_check(&m->attr->ah_attr, qp->env, m->log,
+				   qp->ibqp.qp_num);
 	return ret;
 }
 
@@ -617,18 +638,19 @@ static u32 rate_burst(const struct smr_qp *qp, u32 rate,
 }
 
 /* Set before the state, so that nothing is sent without the limit. */
-static int set_rate(struct smr_qp *qp, u32 rate,
-		    const struct smr_modify_qp *how, struct smr_why *why)
+static int set_rate(const struct modify *m, const struct smr_modify_qp *how)
 {
+	u32 rate = m->attr->rate_limit;
+	struct smr_qp *qp = m->qp;
 	struct smr_pace *pace = qp->pace;
 
 	if (!rate && (how->max_burst_sz || how->typical_pkt_sz))
-		return smr_why(why, QP_RATE_BURST, how->max_burst_sz,
-			       how->typical_pkt_sz);
+		return modify_why(m, QP_RATE_BURST, how->max_burst_sz,
+				  how->typical_pkt_sz);
 	if (!pace && rate) {
 		pace = smr_pace_create(&qp->send_task);
 		if (!pace)
-			return -ENOMEM;
+			return modify_why(m, NO_MEMORY);
 	}
 	smr_qp_pause(qp);
 	qp->pace = pace;
@@ -651,19 +673,19 @@ static int (*const enter_state[])(struct smr_qp *qp, enum ib_qp_state cur,
 };
 
 /* Report why a legal transition failed. */
-static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
-			   const struct ib_qp_attr *attr, int mask, int err,
-			   struct smr_why *why)
+static int why_not_entered(const struct modify *m, int err)
 {
+	const struct smr_qp *qp = m->qp;
+
 	switch (err) {
 	case -EPERM:
-		return smr_why(why, QP_PEER_TAKEN, mask & IB_QP_DEST_QPN ?
-			       attr->dest_qp_num : qp->attr.dest_qp_num);
+		return modify_why(m, QP_PEER_TAKEN, m->mask & IB_QP_DEST_QPN ?
+				  m->attr->dest_qp_num : qp->attr.dest_qp_num);
 	case -EINVAL:
-		return smr_why(why, QP_ERROR_MEANWHILE, cur,
-			       READ_ONCE(qp->state));
+		return modify_why(m, QP_ERROR_MEANWHILE, m->cur,
+				  READ_ONCE(qp->state));
 	default:
-		return err;
+		return smr_why_errno(m->log, qp->ibqp.qp_num, err);
 	}
 }
 
@@ -673,7 +695,7 @@ static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
  * @attr: the values
  * @mask: which attributes: enum ib_qp_attr_mask
  * @how: parameters of IB_QP_RATE_LIMIT
- * @why: receives the reason of a refusal
+ * @log: of the caller, who need not have created the QP
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL (a value, or not in this state), -EOPNOTSUPP (an unknown attribute or
@@ -681,28 +703,28 @@ static int why_not_entered(const struct smr_qp *qp, enum ib_qp_state cur,
  * unless the QP has entered the error state concurrently: then attributes may be set.
  */
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
-		  const struct smr_modify_qp *how, struct smr_why *why)
+		  const struct smr_modify_qp *how, struct smr_why_log *log)
 {
-	enum ib_qp_state cur, next;
+	struct modify m = { .qp = qp, .log = log, .attr = attr, .mask = mask };
 	int ret;
 
-	ret = attr_check(attr, mask, why);
+	ret = attr_check(&m);
 	if (ret)
 		return ret;
 
 	guard(mutex)(&qp->mutex);
-	cur = READ_ONCE(qp->state);
-	next = mask & IB_QP_STATE ? attr->qp_state : cur;
+	m.cur = READ_ONCE(qp->state);
+	m.next = mask & IB_QP_STATE ? attr->qp_state : m.cur;
 	/* The core has checked that it is a state. */
-	if (next >= ARRAY_SIZE(enter_state))
-		return smr_why(why, QP_TRANSITION, cur, next);
-	ret = modify_check(qp, cur, next, attr, mask, why);
+	if (m.next >= ARRAY_SIZE(enter_state))
+		return modify_why(&m, QP_TRANSITION, m.cur, m.next);
+	ret = modify_check(&m);
 	if (!ret && mask & IB_QP_RATE_LIMIT)
-		ret = set_rate(qp, attr->rate_limit, how, why);
+		ret = set_rate(&m, how);
 	if (ret)
 		return ret;
-	ret = enter_state[next](qp, cur, next, attr, mask);
-	return why_not_entered(qp, cur, attr, mask, ret, why);
+	ret = enter_state[m.next](qp, m.cur, m.next, attr, mask);
+	return why_not_entered(&m, ret);
 }
 
 /**

@@ -10,13 +10,13 @@ struct smr_create_qp_resp;
 struct smr_env;
 struct smr_modify_qp;
 struct smr_qp;
-struct smr_why;
+struct smr_why_log;
 
 int smr_qp_create(struct smr_qp *qp, struct smr_env *env,
 		  struct ib_qp_init_attr *init, struct ib_ucontext *uctx,
-		  struct smr_create_qp_resp *resp, struct smr_why *why);
+		  struct smr_create_qp_resp *resp);
 int smr_qp_modify(struct smr_qp *qp, const struct ib_qp_attr *attr, int mask,
-		  const struct smr_modify_qp *how, struct smr_why *why);
+		  const struct smr_modify_qp *how, struct smr_why_log *log);
 void smr_qp_query(struct smr_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 void smr_qp_destroy(struct smr_qp *qp);

@@ -14,6 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/cleanup.h"
+#include "pd.h"
 #include "qp/ah.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
@@ -65,18 +66,18 @@ static void sges_copy(struct smr_sge *to, const struct ib_sge *from, int n)
 }
 
 /* Copy inline data from kernel virtual addresses; keys are ignored. */
-static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
-		       const struct ib_send_wr *wr, struct smr_why *why)
+static int inline_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
+		       const struct ib_send_wr *wr)
 {
+	u32 max = qp->sq.max_inline;
 	u8 *to = (u8 *)wqe->sge;
 	u32 len = 0;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++) {
-		if (wr->sg_list[i].length > sq->max_inline - len)
-			return smr_why(why, POST_INLINE_LENGTH,
-				       len + (u64)wr->sg_list[i].length,
-				       sq->max_inline);
+		if (wr->sg_list[i].length > max - len)
+			return smr_qp_why(qp, POST_INLINE_LENGTH,
+					  len + (u64)wr->sg_list[i].length, max);
 		memcpy(to + len, (void *)(unsigned long)wr->sg_list[i].addr,
 		       wr->sg_list[i].length);
 		len += wr->sg_list[i].length;
@@ -86,13 +87,13 @@ static int inline_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
 	return 0;
 }
 
-static int body_copy(const struct smr_sq *sq, struct smr_send_wqe *wqe,
-		     const struct ib_send_wr *wr, struct smr_why *why)
+static int body_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
+		     const struct ib_send_wr *wr)
 {
-	if (wr->num_sge < 0 || wr->num_sge > sq->max_sge)
-		return smr_why(why, POST_SGE, wr->num_sge, sq->max_sge);
+	if (wr->num_sge < 0 || wr->num_sge > qp->sq.max_sge)
+		return smr_qp_why(qp, POST_SGE, wr->num_sge, qp->sq.max_sge);
 	if (wr->send_flags & IB_SEND_INLINE)
-		return inline_copy(sq, wqe, wr, why);
+		return inline_copy(qp, wqe, wr);
 	wqe->num_sge = wr->num_sge;
 	sges_copy(wqe->sge, wr->sg_list, wr->num_sge);
 	return 0;
@@ -147,8 +148,7 @@ static void operation_copy(const struct smr_qp *qp, struct smr_send_wqe *wqe,
 		rdma_copy(wqe, rdma_wr(wr));
 }
 
-static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr,
-		    struct smr_why *why)
+static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	const struct smr_wr_info *info;
@@ -159,13 +159,13 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr,
 	lockdep_assert_held(&sq->post_lock);
 	/* IBTA 10.8.3.1: allowed from RTS on; in an error state it is flushed. */
 	if (state < IB_QPS_RTS)
-		return smr_why(why, POST_STATE, state);
+		return smr_qp_why(qp, POST_STATE, state);
 	info = wr->opcode <= U8_MAX ?
 	       smr_wr_info(qp->ibqp.qp_type, wr->opcode) : NULL;
 	if (!info || wr->opcode == (enum ib_wr_opcode)IB_UVERBS_WR_BIND_MW)
-		return smr_why(why, POST_OPCODE, wr->opcode, qp->ibqp.qp_type);
+		return smr_qp_why(qp, POST_OPCODE, wr->opcode, qp->ibqp.qp_type);
 	if (!ring_room(&sq->ring, sq->max_wr))
-		return smr_why(why, POST_FULL, sq->max_wr);
+		return smr_qp_why(qp, POST_FULL, sq->max_wr);
 	wqe = smr_ring_slot(&sq->ring, sq->ring.hdr->prod);
 	*wqe = (struct smr_send_wqe){
 		.wr_id = wr->wr_id,
@@ -174,7 +174,7 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr,
 	};
 	operation_copy(qp, wqe, info->flags, wr);
 	if (!(info->flags & SMR_WR_LOCAL))
-		err = body_copy(sq, wqe, wr, why);
+		err = body_copy(qp, wqe, wr);
 	if (!err)
 		ring_publish(&sq->ring);
 	return err;
@@ -182,13 +182,13 @@ static int send_one(struct smr_qp *qp, const struct ib_send_wr *wr,
 
 /* Set *@bad on failure only: some consumers (RDS) test it. */
 static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
-		     const struct ib_send_wr **bad, struct smr_why *why)
+		     const struct ib_send_wr **bad)
 {
 	int err;
 
 	lockdep_assert_held(&qp->sq.post_lock);
 	for (; wr; wr = wr->next) {
-		err = send_one(qp, wr, why);
+		err = send_one(qp, wr);
 		if (err) {
 			*bad = wr;
 			return err;
@@ -202,7 +202,6 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
  * @qp: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: receives the reason of a refusal
  *
  * The work requests before @bad are posted.
  *
@@ -210,26 +209,36 @@ static int send_list(struct smr_qp *qp, const struct ib_send_wr *wr,
  * Return: 0; -EINVAL (state, opcode, list or inline data), -ENOMEM (full).
  */
 int smr_post_send(struct smr_qp *qp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad, struct smr_why *why)
+		  const struct ib_send_wr **bad)
 {
 	int err;
 
 	scoped_guard(spinlock_irqsave, &qp->sq.post_lock)
-		err = send_list(qp, wr, bad, why);
+		err = send_list(qp, wr, bad);
 	task_post(&qp->send_task);
 	return err;
 }
 
-static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr,
-		    struct smr_why *why)
+/* Log why recv_list() did not post a work request. */
+static void __cold recv_refused(struct smr_why_log *log, u32 qpn,
+				const struct smr_rq *rq,
+				const struct ib_recv_wr *bad, int err)
+{
+	if (err == -ENOMEM)
+		smr_why_qp(log, qpn, POST_FULL, rq->max_wr);
+	else
+		smr_why_qp(log, qpn, POST_SGE, bad->num_sge, rq->max_sge);
+}
+
+static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr)
 {
 	struct smr_recv_wqe *wqe;
 
 	lockdep_assert_held(&rq->post_lock);
 	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge)
-		return smr_why(why, POST_SGE, wr->num_sge, rq->max_sge);
+		return -EINVAL;
 	if (!ring_room(&rq->ring, rq->max_wr))
-		return smr_why(why, POST_FULL, rq->max_wr);
+		return -ENOMEM;
 	wqe = smr_ring_slot(&rq->ring, rq->ring.hdr->prod);
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = wr->num_sge;
@@ -239,13 +248,13 @@ static int recv_one(struct smr_rq *rq, const struct ib_recv_wr *wr,
 }
 
 static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
-		     const struct ib_recv_wr **bad, struct smr_why *why)
+		     const struct ib_recv_wr **bad)
 {
 	int err;
 
 	guard(spinlock_irqsave)(&rq->post_lock);
 	for (; wr; wr = wr->next) {
-		err = recv_one(rq, wr, why);
+		err = recv_one(rq, wr);
 		if (err) {
 			*bad = wr;
 			return err;
@@ -259,13 +268,12 @@ static int recv_list(struct smr_rq *rq, const struct ib_recv_wr *wr,
  * @qp: of a kernel consumer, without a shared receive queue
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: receives the reason of a refusal
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (state, or too long a list), -ENOMEM (full).
  */
 int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad, struct smr_why *why)
+		  const struct ib_recv_wr **bad)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct smr_ring *ring = &qp->rq.ring;
@@ -273,10 +281,12 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
 
 	if (qp->srq || state == IB_QPS_RESET) {
 		*bad = wr;
-		return qp->srq ? smr_why(why, POST_NO_QUEUE, qp->ibqp.qp_type) :
-				 smr_why(why, POST_STATE, state);
+		return qp->srq ? smr_qp_why(qp, POST_NO_QUEUE, qp->ibqp.qp_type) :
+				 smr_qp_why(qp, POST_STATE, state);
 	}
-	err = recv_list(&qp->rq, wr, bad, why);
+	err = recv_list(&qp->rq, wr, bad);
+	if (err)
+		recv_refused(qp->whys, qp->ibqp.qp_num, &qp->rq, *bad, err);
 	/* Pairs with smr_ring_set_flags(): one side sees the store of the other. */
 	smp_mb();
 	if (READ_ONCE(ring->hdr->flags) & SMR_RING_NEED_DOORBELL)
@@ -289,13 +299,17 @@ int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
  * @srq: of a kernel consumer
  * @wr: the work requests
  * @bad: set to the first that was not posted, on failure only
- * @why: receives the reason of a refusal
  *
  * Context: any, with any lock held; takes the queue's post_lock.
  * Return: 0; -EINVAL (too long a list), -ENOMEM (full).
  */
 int smr_post_srq_recv(struct smr_srq *srq, const struct ib_recv_wr *wr,
-		      const struct ib_recv_wr **bad, struct smr_why *why)
+		      const struct ib_recv_wr **bad)
 {
-	return recv_list(&srq->rq, wr, bad, why);
+	int err = recv_list(&srq->rq, wr, bad);
+
+	if (err)
+		recv_refused(to_smr_pd(srq->ibsrq.pd)->whys, 0, &srq->rq, *bad,
+			     err);
+	return err;
 }

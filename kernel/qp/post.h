@@ -7,13 +7,12 @@ struct ib_recv_wr;
 struct ib_send_wr;
 struct smr_qp;
 struct smr_srq;
-struct smr_why;
 
 int smr_post_send(struct smr_qp *qp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad, struct smr_why *why);
+		  const struct ib_send_wr **bad);
 int smr_post_recv(struct smr_qp *qp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad, struct smr_why *why);
+		  const struct ib_recv_wr **bad);
 int smr_post_srq_recv(struct smr_srq *srq, const struct ib_recv_wr *wr,
-		      const struct ib_recv_wr **bad, struct smr_why *why);
+		      const struct ib_recv_wr **bad);
 
 #endif /* SMR_POST_H */

@@ -262,16 +262,15 @@ enum smr_resp_verdict smr_recv_open(struct smr_qp *qp, u64 skip, u64 len)
 /**
  * smr_recv_why() - why did @qp->resp.rwqe not open?
  * @qp: the caller owns its response task
- * @why: filled in
  *
- * Return: false if it would open now.
+ * Return: the reason; its id is 0 if it would open now.
  */
-bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why)
+struct smr_reason smr_recv_why(const struct smr_qp *qp)
 {
 	const struct smr_rwqe *rwqe = &qp->resp.rwqe;
 
 	return smr_sgl_why(recv_pd(qp), qp->ibqp.qp_num, IB_ACCESS_LOCAL_WRITE,
-			   rwqe->sge, rwqe->num_sge, why);
+			   rwqe->sge, rwqe->num_sge);
 }
 
 /**

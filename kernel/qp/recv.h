@@ -8,7 +8,7 @@
 
 #include "qp/core.h"
 
-struct smr_why;
+struct smr_reason;
 
 #define SMR_NO_VLAN	0xffff
 
@@ -33,6 +33,6 @@ void smr_recv_done_ud(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 		      const struct smr_recv_from *from);
 void smr_recv_done_raw(struct smr_qp *qp, u32 len, u32 flow_tag);
 void smr_recv_fail(struct smr_qp *qp, enum ib_wc_status status, u32 why);
-bool smr_recv_why(const struct smr_qp *qp, struct smr_why *why);
+struct smr_reason smr_recv_why(const struct smr_qp *qp);
 
 #endif /* SMR_RECV_H */

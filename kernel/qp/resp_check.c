@@ -124,94 +124,82 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 	return INDIRECT_CALL_2(class->check, smr_check_write, smr_check_send, qp, op);
 }
 
-static void why_invalid(const struct smr_qp *qp, const struct smr_op *op,
-			struct smr_why *why)
+static struct smr_reason why_invalid(const struct smr_qp *qp,
+				  const struct smr_op *op)
 {
 	const struct smr_resp_class *class = smr_resp_class(op->hdr);
 	const struct smr_hdr *hdr = op->hdr;
 
 	if (hdr->op->class == SMR_CLASS_NONE)
-		smr_why(why, REQ_OPCODE, hdr->opcode);
-	else if (!smr_xrc_check(qp, op))
-		smr_why(why, REQ_XRC, hdr->srqn);
-	else if (!sequence_ok(qp, op))
-		smr_why(why, REQ_SEQUENCE, hdr->opcode, qp->resp.in_message);
-	else if (!permitted(qp, hdr, class))
-		smr_why(why, REQ_FORBIDDEN, hdr->opcode,
-			qp->attr.qp_access_flags, qp->resp.nr_res);
-	else if (!payload_ok(qp, op, class))
-		smr_why(why, REQ_PAYLOAD, hdr->opcode, hdr->len, qp->mtu);
-	else if (class->why)
-		class->why(qp, op, why);
+		return SMR_REASON(REQ_OPCODE, hdr->opcode);
+	if (!smr_xrc_check(qp, op))
+		return SMR_REASON(REQ_XRC, hdr->srqn);
+	if (!sequence_ok(qp, op))
+		return SMR_REASON(REQ_SEQUENCE, hdr->opcode, qp->resp.in_message);
+	if (!permitted(qp, hdr, class))
+		return SMR_REASON(REQ_FORBIDDEN, hdr->opcode,
+				  qp->attr.qp_access_flags, qp->resp.nr_res);
+	if (!payload_ok(qp, op, class))
+		return SMR_REASON(REQ_PAYLOAD, hdr->opcode, hdr->len, qp->mtu);
+	return class->why ? class->why(qp, op) : (struct smr_reason){};
 }
 
 /* The key of a request, or of the message that it continues, does not open the memory. */
-static void why_no_access(const struct smr_qp *qp, const struct smr_hdr *hdr,
-			  struct smr_why *why)
+static struct smr_reason why_no_access(const struct smr_qp *qp,
+				    const struct smr_hdr *hdr)
 {
 	const struct smr_resp_class *class = smr_resp_class(hdr);
 	u64 va = hdr->va, len = class->len ?: hdr->dma_len;
 	u32 rkey = hdr->rkey;
+	struct smr_reason why;
 
-	if (hdr->op->flags & SMR_OP_IETH) {
-		smr_why(why, REQ_INVALIDATE, hdr->inv_rkey);
-		return;
-	}
+	if (hdr->op->flags & SMR_OP_IETH)
+		return SMR_REASON(REQ_INVALIDATE, hdr->inv_rkey);
 	if (!(hdr->op->flags & SMR_OP_FIRST)) {
 		rkey = qp->resp.rkey;
 		va = qp->resp.va;
 		len = hdr->len;
 	}
-	if (smr_key_why(qp->env->keys, rkey, &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
-			rights_of(class, hdr), va, len, why) == SMR_KEY_OK)
-		smr_why(why, REQ_PAGE, rkey, va, len);
+	why = smr_key_why(qp->env->keys, rkey, &smr_resp_pd(qp)->ibpd,
+			  qp->ibqp.qp_num, rights_of(class, hdr), va, len);
+	return why.id ? why : SMR_REASON(REQ_PAGE, rkey, va, len);
 }
 
 /**
  * smr_resp_why() - why was a request refused?
  * @qp: the responder's QP, unchanged since the check
  * @op: the request, with its verdict
- * @why: filled in; its id is 0 if the peer will retry, or caused the error
  *
  * Repeats the checks, so that the data path need not store reasons.
  *
  * Context: any; called by the response task.
+ * Return: the reason; its id is 0 if the peer will retry, or caused the error.
  */
-void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
-		  struct smr_why *why)
+struct smr_reason smr_resp_why(const struct smr_qp *qp, const struct smr_op *op)
 {
 	bool connected = op->hdr->op && qp->service != SMR_TRANSPORT_UD;
+	struct smr_reason why = {};
 
-	why->id = SMR_WHY_NONE;
 	switch (op->verdict) {
 	case SMR_RESP_INV_REQ:
-		if (connected)
-			why_invalid(qp, op, why);
-		break;
+		return connected ? why_invalid(qp, op) : why;
 	case SMR_RESP_ACCESS:
 	case SMR_RESP_IMM_ACCESS:
-		if (connected)
-			why_no_access(qp, op->hdr, why);
-		break;
+		return connected ? why_no_access(qp, op->hdr) : why;
 	case SMR_RESP_TOO_LONG:
-		smr_why(why, RECV_TOO_SHORT, qp->resp.rwqe.len,
-			connected ? qp->resp.received + op->hdr->len :
-				    op->hdr->len);
-		break;
+		return SMR_REASON(RECV_TOO_SHORT, qp->resp.rwqe.len,
+				  connected ? qp->resp.received + op->hdr->len :
+					      op->hdr->len);
 	case SMR_RESP_BAD_RECV:
-		smr_why(why, RECV_SGE, qp->rq.max_sge);
-		break;
+		return SMR_REASON(RECV_SGE, qp->rq.max_sge);
 	case SMR_RESP_LOC_PROT:
-		if (!smr_recv_why(qp, why))
-			smr_why(why, RECV_PAGE, qp->resp.rwqe.len);
-		break;
+		why = smr_recv_why(qp);
+		return why.id ? why : SMR_REASON(RECV_PAGE, qp->resp.rwqe.len);
 	case SMR_RESP_BROKEN:
-		smr_why(why, RECV_RING);
-		break;
+		return SMR_REASON(RECV_RING);
 	case SMR_RESP_NO_MEMORY:
-		smr_why(why, REQ_NO_MEMORY);
-		break;
+		return SMR_REASON(REQ_NO_MEMORY);
 	default:
-		break;
+		return why;
 	}
 }

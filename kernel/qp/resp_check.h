@@ -5,10 +5,9 @@
 
 #include "qp/core.h"
 
-struct smr_why;
+struct smr_reason;
 
-void smr_resp_why(const struct smr_qp *qp, const struct smr_op *op,
-		  struct smr_why *why);
+struct smr_reason smr_resp_why(const struct smr_qp *qp, const struct smr_op *op);
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op);
 

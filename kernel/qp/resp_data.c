@@ -72,12 +72,12 @@ enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op
 	return SMR_RESP_OK;
 }
 
-static void invalid_write(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static struct smr_reason invalid_write(const struct smr_qp *qp, const struct smr_op *op)
 {
 	const struct smr_hdr *hdr = op->hdr;
 
-	smr_why(why, REQ_WRITE_LENGTH, hdr->len,
-		hdr->op->flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
+	return SMR_REASON(REQ_WRITE_LENGTH, hdr->len,
+			  hdr->op->flags & SMR_OP_FIRST ? hdr->dma_len : qp->resp.left);
 }
 
 /* Copy from one list to another on this host, in two parts if there is a tail. */

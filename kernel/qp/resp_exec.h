@@ -11,7 +11,7 @@
 #include "qp/loopback.h"
 #include "qp/task.h"
 
-struct smr_why;
+struct smr_reason;
 
 /* Maximum bytes of a local operation that one call copies in process context */
 #define SMR_SLICE_PROCESS	(4 * SMR_RESP_SLICE)
@@ -58,7 +58,7 @@ struct smr_resp_class {
 	enum smr_resp_verdict (*check)(struct smr_qp *qp, const struct smr_op *op);
 	enum smr_step (*exec)(struct smr_exec *x);
 	void (*repeat)(struct smr_qp *qp, const struct smr_hdr *hdr);
-	void (*why)(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why);
+	struct smr_reason (*why)(const struct smr_qp *qp, const struct smr_op *op);
 };
 
 extern const struct smr_resp_class smr_class_send;

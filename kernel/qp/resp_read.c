@@ -152,20 +152,19 @@ static void read_count(struct smr_qp *qp, bool failed)
 	read->counts = 0;
 }
 
-static void read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict,
-		     struct smr_why *why)
+static struct smr_reason read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict)
 {
 	const struct smr_read_stream *read = &qp->resp.read;
+	struct smr_reason why;
 
 	if (verdict == SMR_RESP_NO_MEMORY)
-		smr_why(why, REQ_NO_MEMORY);
-	else if (smr_qp_is_xrc(qp) && !qp->resp.xsrq)
-		smr_why(why, REQ_XRC, read->srqn);
-	else if (smr_key_why(qp->env->keys, read->rkey,
-			     &smr_resp_pd(qp)->ibpd, qp->ibqp.qp_num,
-			     IB_ACCESS_REMOTE_READ, read->va, read->left,
-			     why) == SMR_KEY_OK)
-		smr_why(why, REQ_PAGE, read->rkey, read->va, read->left);
+		return SMR_REASON(REQ_NO_MEMORY);
+	if (smr_qp_is_xrc(qp) && !qp->resp.xsrq)
+		return SMR_REASON(REQ_XRC, read->srqn);
+	why = smr_key_why(qp->env->keys, read->rkey, &smr_resp_pd(qp)->ibpd,
+			  qp->ibqp.qp_num, IB_ACCESS_REMOTE_READ, read->va,
+			  read->left);
+	return why.id ? why : SMR_REASON(REQ_PAGE, read->rkey, read->va, read->left);
 }
 
 /*
@@ -176,14 +175,11 @@ static void read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict,
 static enum smr_step read_broken(struct smr_qp *qp,
 				 enum smr_resp_verdict verdict)
 {
-	struct smr_why why;
-
 	qp->resp.read.active = false;
 	if (qp->resp.read.repeat)
 		return SMR_STEP_DONE;
 	read_count(qp, true);
-	read_why(qp, verdict, &why);
-	smr_reply_read_error(qp, qp->resp.read.psn, verdict, &why);
+	smr_reply_read_error(qp, qp->resp.read.psn, verdict, read_why(qp, verdict));
 	return SMR_STEP_DONE;
 }
 
@@ -382,9 +378,9 @@ static enum smr_resp_verdict read_check(struct smr_qp *qp, const struct smr_op *
 	return smr_check_key(qp, op->hdr, op->hdr->dma_len, IB_ACCESS_REMOTE_READ);
 }
 
-static void invalid_read(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static struct smr_reason invalid_read(const struct smr_qp *qp, const struct smr_op *op)
 {
-	smr_why(why, REQ_READ_LENGTH, op->hdr->dma_len, SMR_MESSAGE_MAX);
+	return SMR_REASON(REQ_READ_LENGTH, op->hdr->dma_len, SMR_MESSAGE_MAX);
 }
 
 static enum smr_step read_exec(struct smr_exec *x)

@@ -204,14 +204,13 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
  * @why: the reason
  */
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
-			  enum smr_resp_verdict verdict,
-			  struct smr_why *why)
+			  enum smr_resp_verdict verdict, struct smr_reason why)
 {
 	const struct smr_reaction *r = smr_reaction(qp, verdict);
 
 	smr_qp_refused(qp, why, r->recv, 0, qp->service | IB_OPCODE_RDMA_READ_REQUEST,
 		       psn);
-	smr_reply_fatal(qp, r, why->id);
+	smr_reply_fatal(qp, r, why.id);
 	nak_count(qp, r->syndrome);
 	nak_send(qp, r->syndrome, psn);
 }

@@ -7,7 +7,7 @@
 
 #include "qp/core.h"
 
-struct smr_why;
+struct smr_reason;
 
 /**
  * struct smr_reaction - the reaction to a verdict
@@ -38,8 +38,7 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_budget *budget);
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why);
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
-			  enum smr_resp_verdict verdict,
-			  struct smr_why *why);
+			  enum smr_resp_verdict verdict, struct smr_reason why);
 
 /* Acknowledge all executed requests. True: no ACK is due. */
 static inline bool smr_reply_acks_flush(struct smr_qp *qp)

@@ -33,12 +33,11 @@ static enum smr_resp_verdict atomic_write_check(struct smr_qp *qp, const struct 
 	return smr_check_key(qp, op->hdr, sizeof(u64), IB_ACCESS_REMOTE_WRITE);
 }
 
-static void invalid_word(const struct smr_qp *qp, const struct smr_op *op, struct smr_why *why)
+static struct smr_reason invalid_word(const struct smr_qp *qp, const struct smr_op *op)
 {
 	if (is_aligned(op->hdr))
-		smr_why(why, REQ_PAYLOAD, op->hdr->opcode, op->hdr->dma_len, qp->mtu);
-	else
-		smr_why(why, REQ_UNALIGNED, op->hdr->va);
+		return SMR_REASON(REQ_PAYLOAD, op->hdr->opcode, op->hdr->dma_len, qp->mtu);
+	return SMR_REASON(REQ_UNALIGNED, op->hdr->va);
 }
 
 static void word_unmap(const struct smr_span *span, struct smr_map *map)

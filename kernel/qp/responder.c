@@ -227,11 +227,10 @@ static noinline u32 op_note(const struct smr_qp *qp, const struct smr_op *op,
 			    const struct smr_reaction *r)
 {
 	const struct smr_responder *resp = &qp->resp;
-	struct smr_why why;
+	struct smr_reason why = smr_resp_why(qp, op);
 
-	smr_resp_why(qp, op, &why);
 	if (why.id && (r->fatal || smr_why_may_add(qp->whys, why.id)))
-		smr_qp_refused(qp, &why, r->recv ?: r->shared,
+		smr_qp_refused(qp, why, r->recv ?: r->shared,
 			       resp->have_rwqe ? resp->rwqe.wr_id : 0,
 			       op->hdr->opcode, op->hdr->psn);
 	return why.id;

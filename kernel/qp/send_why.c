@@ -37,59 +37,59 @@ static bool ud_has_address(const struct smr_qp *qp, const struct smr_swqe *wqe)
 }
 
 /* A status with several causes: find why the request is invalid for this QP. */
-static void why_bad_request(const struct smr_qp *qp,
-			    const struct smr_swqe *wqe,
-			    const struct smr_wr_info *wr, struct smr_why *why)
+static struct smr_reason why_bad_request(const struct smr_qp *qp,
+				      const struct smr_swqe *wqe,
+				      const struct smr_wr_info *wr)
 {
 	bool is_inline = wqe->send_flags & IB_SEND_INLINE;
 	u32 most;
 
 	if (!wr || (wr->flags & SMR_WR_KERNEL && smr_ring_is_user(&qp->sq.ring)))
-		smr_why(why, WR_OPCODE, wqe->opcode, qp->ibqp.qp_type);
-	else if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
-		smr_why(why, WR_NO_RD_ATOMIC, wqe->opcode);
-	else if (wr->flags & SMR_WR_FLUSH)
-		smr_why(why, WR_FLUSH, wqe->opcode);
-	else if (is_inline && inline_is_bad(qp, wqe, wr, &most))
-		smr_why(why, WR_INLINE, wqe->opcode, wqe->len, most);
-	else if (!is_inline && wqe->num_sge > qp->sq.max_sge)
-		smr_why(why, WR_SGE, wqe->num_sge, qp->sq.max_sge);
-	else if (qp->service == SMR_TRANSPORT_UD && !ud_has_address(qp, wqe))
-		smr_why(why, WR_ADDRESS, wqe->ud.qpn);
-	else
-		smr_why(why, WR_NO_MEMORY, wqe->len);
+		return SMR_REASON(WR_OPCODE, wqe->opcode, qp->ibqp.qp_type);
+	if (wr->flags & SMR_WR_NONPOSTED && !qp->attr.max_rd_atomic)
+		return SMR_REASON(WR_NO_RD_ATOMIC, wqe->opcode);
+	if (wr->flags & SMR_WR_FLUSH)
+		return SMR_REASON(WR_FLUSH, wqe->opcode);
+	if (is_inline && inline_is_bad(qp, wqe, wr, &most))
+		return SMR_REASON(WR_INLINE, wqe->opcode, wqe->len, most);
+	if (!is_inline && wqe->num_sge > qp->sq.max_sge)
+		return SMR_REASON(WR_SGE, wqe->num_sge, qp->sq.max_sge);
+	if (qp->service == SMR_TRANSPORT_UD && !ud_has_address(qp, wqe))
+		return SMR_REASON(WR_ADDRESS, wqe->ud.qpn);
+	return SMR_REASON(WR_NO_MEMORY, wqe->len);
 }
 
 /* A key of its own list is refused, or its memory is not present. */
-static void why_protected(const struct smr_qp *qp, const struct smr_swqe *wqe,
-			  const struct smr_wr_info *wr, struct smr_why *why)
+static struct smr_reason why_protected(const struct smr_qp *qp,
+				    const struct smr_swqe *wqe,
+				    const struct smr_wr_info *wr)
 {
 	int access = wr && wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE :
 							0;
+	struct smr_reason why = {};
 
-	if (wqe->send_flags & IB_SEND_INLINE ||
-	    !smr_sgl_why(qp->pd, qp->ibqp.qp_num, access, wqe->sge,
-			 wqe->num_sge, why))
-		smr_why(why, WR_PAGE, wqe->len);
+	if (!(wqe->send_flags & IB_SEND_INLINE))
+		why = smr_sgl_why(qp->pd, qp->ibqp.qp_num, access, wqe->sge,
+				  wqe->num_sge);
+	return why.id ? why : SMR_REASON(WR_PAGE, wqe->len);
 }
 
 /* A bind may also be refused because of the window. */
-static void why_not_bound(const struct smr_qp *qp, const struct smr_swqe *wqe,
-			  const struct smr_wr_info *wr, struct smr_why *why)
+static struct smr_reason why_not_bound(const struct smr_qp *qp,
+				    const struct smr_swqe *wqe,
+				    const struct smr_wr_info *wr)
 {
 	const struct smr_mw_bind *bind = &wqe->bind;
+	struct smr_reason why = {};
 
-	if (!wr || !(wr->flags & SMR_WR_BINDS)) {
-		smr_why(why, WR_INVALIDATE, (__force u32)wqe->imm_or_rkey);
-		return;
-	}
-	if (bind->length &&
-	    smr_key_why(qp->env->keys, bind->mr_lkey, &qp->pd->ibpd,
-			qp->ibqp.qp_num, IB_ACCESS_MW_BIND, bind->addr,
-			bind->length, why) != SMR_KEY_OK)
-		return;
-	smr_why(why, WR_BIND, bind->mw_rkey, bind->mr_lkey, bind->addr,
-		bind->length, bind->access);
+	if (!wr || !(wr->flags & SMR_WR_BINDS))
+		return SMR_REASON(WR_INVALIDATE, (__force u32)wqe->imm_or_rkey);
+	if (bind->length)
+		why = smr_key_why(qp->env->keys, bind->mr_lkey, &qp->pd->ibpd,
+				  qp->ibqp.qp_num, IB_ACCESS_MW_BIND,
+				  bind->addr, bind->length);
+	return why.id ? why : SMR_REASON(WR_BIND, bind->mw_rkey, bind->mr_lkey,
+					 bind->addr, bind->length, bind->access);
 }
 
 static u64 list_length(const struct smr_swqe *wqe)
@@ -103,16 +103,15 @@ static u64 list_length(const struct smr_swqe *wqe)
 }
 
 /* Too long or too short. A frame begins with its Ethernet header. */
-static void why_length(const struct smr_qp *qp, const struct smr_swqe *wqe,
-		       struct smr_why *why)
+static struct smr_reason why_length(const struct smr_qp *qp,
+				 const struct smr_swqe *wqe)
 {
 	u64 len = wqe->num_sge ? list_length(wqe) : wqe->len;
 
 	if (qp->service == SMR_TRANSPORT_RAW)
-		smr_why(why, WR_FRAME, len, ETH_HLEN,
-			ETH_HLEN + READ_ONCE(qp->env->ndev->mtu));
-	else
-		smr_why(why, WR_LENGTH, wqe->opcode, len);
+		return SMR_REASON(WR_FRAME, len, ETH_HLEN,
+				  ETH_HLEN + READ_ONCE(qp->env->ndev->mtu));
+	return SMR_REASON(WR_LENGTH, wqe->opcode, len);
 }
 
 /**
@@ -120,48 +119,39 @@ static void why_length(const struct smr_qp *qp, const struct smr_swqe *wqe,
  * @qp: the caller owns its send task
  * @wqe: the work request
  * @status: its status
- * @why: filled in
+ *
+ * Return: the reason.
  */
-void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
-		  enum ib_wc_status status, struct smr_why *why)
+struct smr_reason smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
+			    enum ib_wc_status status)
 {
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
 						   wqe->opcode);
 
 	switch (status) {
 	case IB_WC_LOC_QP_OP_ERR:
-		why_bad_request(qp, wqe, wr, why);
-		break;
+		return why_bad_request(qp, wqe, wr);
 	case IB_WC_LOC_LEN_ERR:
-		why_length(qp, wqe, why);
-		break;
+		return why_length(qp, wqe);
 	case IB_WC_LOC_PROT_ERR:
-		why_protected(qp, wqe, wr, why);
-		break;
+		return why_protected(qp, wqe, wr);
 	case IB_WC_MW_BIND_ERR:
-		why_not_bound(qp, wqe, wr, why);
-		break;
+		return why_not_bound(qp, wqe, wr);
 	case IB_WC_REM_INV_REQ_ERR:
-		smr_why(why, PEER_INVALID, wqe->opcode, wqe->len);
-		break;
+		return SMR_REASON(PEER_INVALID, wqe->opcode, wqe->len);
 	case IB_WC_REM_ACCESS_ERR:
-		smr_why(why, PEER_ACCESS, wqe->rkey, wqe->remote_addr,
-			wqe->len);
-		break;
+		return SMR_REASON(PEER_ACCESS, wqe->rkey, wqe->remote_addr,
+				  wqe->len);
 	case IB_WC_REM_OP_ERR:
-		smr_why(why, PEER_FAILED, wqe->opcode, wqe->len);
-		break;
+		return SMR_REASON(PEER_FAILED, wqe->opcode, wqe->len);
 	case IB_WC_BAD_RESP_ERR:
-		smr_why(why, PEER_NONSENSE, wqe->opcode);
-		break;
+		return SMR_REASON(PEER_NONSENSE, wqe->opcode);
 	case IB_WC_RETRY_EXC_ERR:
-		smr_why(why, PEER_SILENT, qp->attr.retry_cnt,
-			qp->attr.timeout);
-		break;
+		return SMR_REASON(PEER_SILENT, qp->attr.retry_cnt,
+				  qp->attr.timeout);
 	case IB_WC_RNR_RETRY_EXC_ERR:
-		smr_why(why, PEER_NOT_READY, qp->attr.rnr_retry);
-		break;
+		return SMR_REASON(PEER_NOT_READY, qp->attr.rnr_retry);
 	default:
-		smr_why(why, WR_OTHER, status);
+		return SMR_REASON(WR_OTHER, status);
 	}
 }

@@ -8,9 +8,9 @@
 
 struct smr_qp;
 struct smr_swqe;
-struct smr_why;
+struct smr_reason;
 
-void smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
-		  enum ib_wc_status status, struct smr_why *why);
+struct smr_reason smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
+		  enum ib_wc_status status);
 
 #endif /* SMR_SEND_WHY_H */

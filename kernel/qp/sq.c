@@ -237,7 +237,6 @@ static bool sq_take(struct smr_qp *qp, int pending)
 static void __cold ring_broken(struct smr_qp *qp)
 {
 	struct smr_sq *sq = &qp->sq;
-	struct smr_why why;
 
 	sq->ring.idx = READ_ONCE(sq->ring.hdr->prod);
 	sq->head = sq->ring.idx;
@@ -245,8 +244,7 @@ static void __cold ring_broken(struct smr_qp *qp)
 	smr_qp_inc(qp, SMR_CNT_BAD_WQE);
 	/* Only once: an event takes memory until the process reads it. */
 	if (READ_ONCE(qp->state) != IB_QPS_ERR) {
-		smr_why(&why, SEND_RING);
-		smr_qp_refused(qp, &why, IB_WC_LOC_QP_OP_ERR, 0, 0, 0);
+		smr_qp_refused(qp, SMR_REASON(SEND_RING), IB_WC_LOC_QP_OP_ERR, 0, 0, 0);
 		smr_qp_event(qp, IB_EVENT_QP_FATAL);
 	}
 	smr_qp_error(qp);
@@ -405,10 +403,9 @@ static void count_error(const struct smr_qp *qp, enum ib_wc_status status)
 void smr_send_fail(struct smr_qp *qp, enum ib_wc_status status)
 {
 	const struct smr_swqe *wqe = smr_sq_wqe(&qp->sq, qp->sq.head);
-	struct smr_why why;
+	struct smr_reason why = smr_send_why(qp, wqe, status);
 
-	smr_send_why(qp, wqe, status, &why);
-	smr_qp_refused(qp, &why, status, wqe->wr_id, wqe->opcode,
+	smr_qp_refused(qp, why, status, wqe->wr_id, wqe->opcode,
 		       wqe->state == SMR_SWQE_POSTED ? 0 : wqe->psn);
 	send_pop(qp);
 	/*

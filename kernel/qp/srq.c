@@ -120,11 +120,17 @@ void smr_srq_put(struct smr_srq *srq)
 		complete(&srq->released);
 }
 
-static int max_wr_check(const struct ib_device_attr *limits, u32 max_wr,
-			struct smr_why *why)
+static struct smr_why_log *srq_whys(const struct smr_srq *srq)
 {
-	if (!max_wr || max_wr > limits->max_srq_wr)
-		return smr_why(why, SRQ_WR, max_wr, limits->max_srq_wr);
+	return to_smr_pd(srq->ibsrq.pd)->whys;
+}
+
+static int max_wr_check(const struct smr_srq *srq, u32 max_wr)
+{
+	u32 most = srq->ibsrq.device->attrs.max_srq_wr;
+
+	if (!max_wr || max_wr > most)
+		return smr_why(srq_whys(srq), SRQ_WR, max_wr, most);
 	return 0;
 }
 
@@ -134,30 +140,29 @@ static int max_wr_check(const struct ib_device_attr *limits, u32 max_wr,
  * @tab: the table for an XRC queue
  * @init: requested attributes; the limit is armed only by smr_srq_modify()
  * @user: its owner
- * @why: receives the reason of a refusal
  *
  * Context: process.
  * Return: 0; -EOPNOTSUPP (type); -EINVAL (a limit); -ENOMEM; -EBUSY if no number is left.
  */
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
-		   const struct smr_ring_user *user, struct smr_why *why)
+		   const struct smr_ring_user *user)
 {
 	const struct ib_device_attr *limits = &srq->ibsrq.device->attrs;
 	const struct smr_pd *pd = to_smr_pd(srq->ibsrq.pd);
 	int err;
 
 	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
-		return smr_why(why, SRQ_TYPE, init->srq_type);
-	err = max_wr_check(limits, init->attr.max_wr, why);
+		return smr_why(pd->whys, SRQ_TYPE, init->srq_type);
+	err = max_wr_check(srq, init->attr.max_wr);
 	if (err)
 		return err;
 	if (init->attr.max_sge > limits->max_srq_sge)
-		return smr_why(why, SRQ_SGE, init->attr.max_sge,
+		return smr_why(pd->whys, SRQ_SGE, init->attr.max_sge,
 			       limits->max_srq_sge);
 	mutex_init(&srq->resize_mutex);
 	spin_lock_init(&srq->lock);
-	err = smr_limit_take(pd->limits, SMR_LIMIT_SRQ, why);
+	err = smr_limit_take(pd->limits, SMR_LIMIT_SRQ, pd->whys);
 	if (err)
 		return err;
 	err = smr_rq_create(&srq->rq, user, init->attr.max_wr,
@@ -173,7 +178,7 @@ int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 	smr_rq_destroy(&srq->rq);
 give:
 	smr_limit_give(pd->limits, SMR_LIMIT_SRQ);
-	return err;
+	return smr_why_errno(pd->whys, 0, err);
 }
 
 /**
@@ -216,7 +221,6 @@ static bool limit_reached(struct smr_srq *srq)
  * @srq: the queue
  * @attr: the values
  * @mask: enum ib_srq_attr_mask
- * @why: receives the reason of a refusal
  *
  * If the queue already has fewer requests, the event is raised at once: taking a request would
  * raise it, but there may be none left.
@@ -226,19 +230,20 @@ static bool limit_reached(struct smr_srq *srq)
  * (the size: see smr_srq_resize()).
  */
 int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask, struct smr_why *why)
+		   enum ib_srq_attr_mask mask)
 {
+	struct smr_why_log *log = srq_whys(srq);
 	bool reached;
 
 	if (mask & IB_SRQ_MAX_WR)
-		return smr_why(why, SRQ_SIZE, attr->max_wr);
+		return smr_why(log, SRQ_SIZE, attr->max_wr);
 	if (mask & ~IB_SRQ_LIMIT)
-		return smr_why(why, SRQ_ATTR, mask);
+		return smr_why(log, SRQ_ATTR, mask);
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
 	scoped_guard(spinlock_bh, &srq->lock) {
 		if (attr->srq_limit > srq->rq.max_wr)
-			return smr_why(why, SRQ_LIMIT, attr->srq_limit,
+			return smr_why(log, SRQ_LIMIT, attr->srq_limit,
 				       srq->rq.max_wr);
 		srq->limit = attr->srq_limit;
 		reached = limit_reached(srq);
@@ -253,7 +258,7 @@ int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
  * concurrently; copies of those are ignored. The process must not post during the copy, or its
  * requests are lost.
  */
-static int srq_copy(struct smr_srq *srq, struct smr_rq *to, struct smr_why *why)
+static int srq_copy(struct smr_srq *srq, struct smr_rq *to)
 {
 	const struct smr_ring *from = &srq->rq.ring;
 	u32 first, i;
@@ -264,7 +269,7 @@ static int srq_copy(struct smr_srq *srq, struct smr_rq *to, struct smr_why *why)
 		pending = smr_ring_pending(from);
 	}
 	if (pending < 0 || pending > (int)to->max_wr)
-		return smr_why(why, SRQ_FULL, to->max_wr, pending);
+		return smr_why(srq_whys(srq), SRQ_FULL, to->max_wr, pending);
 	for (i = first; i != first + pending; i++) {
 		memcpy(smr_ring_slot(&to->ring, i), smr_ring_slot(from, i),
 		       to->ring.stride);
@@ -278,15 +283,14 @@ static int srq_copy(struct smr_srq *srq, struct smr_rq *to, struct smr_why *why)
 /* Switch to the new ring. */
 static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
 		      const struct ib_srq_attr *attr,
-		      enum ib_srq_attr_mask mask, bool *reached,
-		      struct smr_why *why)
+		      enum ib_srq_attr_mask mask, bool *reached)
 {
 	u32 limit;
 
 	guard(spinlock_bh)(&srq->lock);
 	limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : srq->limit;
 	if (srq->broken || limit > to->max_wr)
-		return smr_why(why, SRQ_LIMIT, limit, to->max_wr);
+		return smr_why(srq_whys(srq), SRQ_LIMIT, limit, to->max_wr);
 	to->ring.idx = srq->rq.ring.idx;
 	smr_ring_publish_cons(&to->ring);
 	swap(srq->rq.ring, to->ring);
@@ -302,7 +306,6 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
  * @user: the process
  * @attr: max_wr, and with IB_SRQ_LIMIT the limit to arm
  * @mask: enum ib_srq_attr_mask
- * @why: receives the reason of a refusal
  *
  * No request is lost, provided that the process posts none during the resize. It continues with
  * the same indices in the new ring.
@@ -312,23 +315,22 @@ static int srq_switch(struct smr_srq *srq, struct smr_rq *to,
  *	-ENOMEM. On failure nothing has changed.
  */
 int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
-		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
-		   struct smr_why *why)
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask)
 {
 	bool reached = false;
 	struct smr_rq rq = {};
 	int ret;
 
-	ret = max_wr_check(&srq->ibsrq.device->attrs, attr->max_wr, why);
+	ret = max_wr_check(srq, attr->max_wr);
 	if (ret)
 		return ret;
 	guard(mutex)(&srq->resize_mutex);
 	ret = smr_rq_create(&rq, user, attr->max_wr, srq->rq.max_sge);
 	if (ret)
-		return ret;
-	ret = srq_copy(srq, &rq, why);
+		return smr_why_errno(srq_whys(srq), 0, ret);
+	ret = srq_copy(srq, &rq);
 	if (!ret)
-		ret = srq_switch(srq, &rq, attr, mask, &reached, why);
+		ret = srq_switch(srq, &rq, attr, mask, &reached);
 	/* The old ring; after an error the new one. */
 	smr_rq_destroy(&rq);
 	if (reached)
@@ -436,7 +438,6 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 	struct smr_ring_user user = { attrs->context, &resp.rq, &resp.map };
 	struct ib_srq_attr attr = {};
 	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
-	struct smr_why why = {};
 	int ret;
 
 	ret = uverbs_copy_from_or_zero(&attr.max_wr, attrs,
@@ -454,9 +455,7 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 					    sizeof(resp));
 	if (ret)
 		return ret;
-	ret = smr_why_verb(smr_attrs_whys(attrs), &why, 0,
-			   smr_srq_resize(to_smr_srq(ibsrq), &user, &attr, mask,
-					  &why));
+	ret = smr_srq_resize(to_smr_srq(ibsrq), &user, &attr, mask);
 	return ret ?: uverbs_copy_to_struct_or_zero(attrs, SMR_ATTR_RESIZE_RING,
 						    &resp, sizeof(resp));
 }

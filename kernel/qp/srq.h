@@ -18,7 +18,6 @@
 struct sk_buff;
 struct smr_cq;
 struct smr_srq;
-struct smr_why;
 
 /**
  * struct smr_srq_handle - RCU handle for looking up an XRC shared receive queue
@@ -84,16 +83,15 @@ void smr_srqtab_fini(struct smr_srqtab *tab);
 
 int smr_srq_create(struct smr_srq *srq, struct smr_srqtab *tab,
 		   const struct ib_srq_init_attr *init,
-		   const struct smr_ring_user *user, struct smr_why *why);
+		   const struct smr_ring_user *user);
 struct smr_srq *__must_check smr_srq_find(struct smr_srqtab *tab, u32 srqn,
 					  const struct ib_xrcd *xrcd);
 void smr_srq_put(struct smr_srq *srq);
 void smr_srq_destroy(struct smr_srq *srq);
 int smr_srq_modify(struct smr_srq *srq, const struct ib_srq_attr *attr,
-		   enum ib_srq_attr_mask mask, struct smr_why *why);
+		   enum ib_srq_attr_mask mask);
 int smr_srq_resize(struct smr_srq *srq, const struct smr_ring_user *user,
-		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
-		   struct smr_why *why);
+		   const struct ib_srq_attr *attr, enum ib_srq_attr_mask mask);
 int smr_srq_fill_res(struct sk_buff *msg, struct smr_srq *srq);
 void smr_srq_query(struct smr_srq *srq, struct ib_srq_attr *attr);
 bool smr_srq_available(struct smr_srq *srq);

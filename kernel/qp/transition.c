@@ -74,29 +74,26 @@ static int need(enum ib_qp_type type, enum ib_qp_state cur,
 }
 
 /**
- * smr_transition_check() - is a transition of a QP allowed?
+ * smr_transition_why() - why does the core not allow a transition of a QP?
  * @type: of the QP
  * @cur: its current state
  * @next: the new state
  * @mask: attributes to set: enum ib_qp_attr_mask
- * @why: receives the attributes that are missing or not allowed
  *
- * Return: 0 or -EINVAL.
+ * Return: the reason: the attributes that are missing, or not allowed.
  */
-int smr_transition_check(enum ib_qp_type type, enum ib_qp_state cur,
-			 enum ib_qp_state next, int mask, struct smr_why *why)
+struct smr_reason smr_transition_why(enum ib_qp_type type, enum ib_qp_state cur,
+				  enum ib_qp_state next, int mask)
 {
 	int least = need(type, cur, next), excess = 0, bit;
 
-	if (ib_modify_qp_is_ok(cur, next, type, mask))
-		return 0;
 	if (!ib_modify_qp_is_ok(cur, next, type, least))
-		return smr_why(why, QP_TRANSITION, cur, next);
+		return SMR_REASON(QP_TRANSITION, cur, next);
 	if (least & ~mask)
-		return smr_why(why, QP_ATTR_MISSING, cur, next, least & ~mask);
+		return SMR_REASON(QP_ATTR_MISSING, cur, next, least & ~mask);
 	for (bit = 1; bit && bit <= mask; bit <<= 1)
 		if (mask & bit &&
 		    !ib_modify_qp_is_ok(cur, next, type, least | bit))
 			excess |= bit;
-	return smr_why(why, QP_ATTR_EXCESS, cur, next, excess);
+	return SMR_REASON(QP_ATTR_EXCESS, cur, next, excess);
 }

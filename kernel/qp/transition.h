@@ -5,9 +5,9 @@
 
 #include <rdma/ib_verbs.h>
 
-struct smr_why;
+struct smr_reason;
 
-int smr_transition_check(enum ib_qp_type type, enum ib_qp_state cur,
-			 enum ib_qp_state next, int mask, struct smr_why *why);
+struct smr_reason smr_transition_why(enum ib_qp_type type, enum ib_qp_state cur,
+				  enum ib_qp_state next, int mask);
 
 #endif /* SMR_QP_TRANSITION_H */

@@ -11,7 +11,6 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
-#include "why.h"
 
 /* Maximum of VLAN tags that are skipped: a service tag and a customer tag */
 #define TAGS_MAX	2
@@ -151,11 +150,10 @@ static void want_l3(struct smr_match *match, u8 version)
 	match->mask.l3 = U8_MAX;
 }
 
-static int add_ip4(struct smr_match *match, const struct ib_flow_spec_ipv4 *spec,
-		   struct smr_why *why)
+static int add_ip4(struct smr_match *match, const struct ib_flow_spec_ipv4 *spec)
 {
 	if (spec->mask.flags & ~(IB_IPV4_DONT_FRAG | IB_IPV4_MORE_FRAG))
-		return smr_why(why, FLOW_IP_FLAGS, spec->mask.flags);
+		return -EOPNOTSUPP;
 	want_l3(match, 4);
 	match->val.ip4 = spec->val;
 	match->mask.ip4 = spec->mask;
@@ -171,8 +169,7 @@ static void add_l4(struct smr_match *match, u8 proto,
 	match->mask.ports = spec->mask;
 }
 
-static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
-		    struct smr_why *why)
+static int add_spec(struct smr_match *match, const union ib_flow_spec *spec)
 {
 	switch (spec->type) {
 	case IB_FLOW_SPEC_ETH:
@@ -184,7 +181,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
 		}
 		return 0;
 	case IB_FLOW_SPEC_IPV4:
-		return add_ip4(match, &spec->ipv4, why);
+		return add_ip4(match, &spec->ipv4);
 	case IB_FLOW_SPEC_IPV6:
 		want_l3(match, 6);
 		match->val.ip6 = spec->ipv6.val;
@@ -197,7 +194,7 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
 		add_l4(match, IPPROTO_UDP, &spec->tcp_udp);
 		return 0;
 	default:
-		return smr_why(why, FLOW_SPEC, spec->type);
+		return -EOPNOTSUPP;
 	}
 }
 
@@ -205,25 +202,23 @@ static int add_spec(struct smr_match *match, const union ib_flow_spec *spec,
  * smr_match_add() - add a spec to a match
  * @match: zeroed at first
  * @spec: the spec; one of each layer, in any order
- * @why: a refusal says why
  *
  * If a spec contains a VLAN tag, only tagged frames match. Specs that contradict each other
  * match no frame.
  *
- * Return: 0, -EINVAL (a second spec of this layer), -EOPNOTSUPP (an unknown spec, or one
- * of inner headers).
+ * Return: 0, -EINVAL (a second spec of this layer), -EOPNOTSUPP (an unknown spec, one of inner
+ * headers, or unknown IPv4 flags).
  */
-int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec,
-		  struct smr_why *why)
+int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec)
 {
 	u8 layer = 1 << ((spec->type & IB_FLOW_SPEC_LAYER_MASK) >> 4 & 7);
 	int ret;
 
-	ret = add_spec(match, spec, why);
+	ret = add_spec(match, spec);
 	if (ret)
 		return ret;
 	if (match->layers & layer)
-		return smr_why(why, FLOW_TWICE, spec->type);
+		return -EINVAL;
 	match->layers |= layer;
 	return 0;
 }

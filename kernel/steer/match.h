@@ -7,7 +7,6 @@
 #include <rdma/ib_verbs.h>
 
 struct sk_buff;
-struct smr_why;
 
 /**
  * struct smr_frame_key - the headers of a frame, or a rule's values or masks
@@ -51,8 +50,7 @@ struct smr_match {
 
 void smr_frame_key_parse(struct smr_frame_key *key, const struct sk_buff *skb,
 			 int off);
-int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec,
-		  struct smr_why *why);
+int smr_match_add(struct smr_match *match, const union ib_flow_spec *spec);
 void smr_match_add_multicast(struct smr_match *match);
 bool smr_match_key(const struct smr_match *match,
 		   const struct smr_frame_key *key);

@@ -32,19 +32,18 @@ static bool is_normal(const struct smr_rule *rule)
 	return !is_sniffer(rule) && rule->order != ORDER_DEFAULT;
 }
 
-static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr,
-		      struct smr_why *why)
+static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
 {
 	if (qp->ibqp.qp_type != IB_QPT_RAW_PACKET)
-		return smr_why(why, FLOW_QP, qp->ibqp.qp_type);
+		return smr_qp_why(qp, FLOW_QP, qp->ibqp.qp_type);
 	if (attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
-		return smr_why(why, FLOW_FLAGS, attr->flags);
+		return smr_qp_why(qp, FLOW_FLAGS, attr->flags);
 	if (attr->type > IB_FLOW_ATTR_SNIFFER)
-		return smr_why(why, FLOW_TYPE, attr->type);
+		return smr_qp_why(qp, FLOW_TYPE, attr->type);
 	/* Specs and flags are only allowed for a normal rule. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL &&
 	    (attr->num_of_specs || attr->flags))
-		return smr_why(why, FLOW_DEFAULT, attr->type,
+		return smr_qp_why(qp, FLOW_DEFAULT, attr->type,
 			       attr->num_of_specs, attr->flags);
 	return 0;
 }
@@ -76,9 +75,21 @@ static enum smr_rx_mode match_rx_mode(const struct smr_match *match,
 	return is_zero_ether_addr(mask) ? SMR_RX_MODE_OWN : SMR_RX_MODE_ALL;
 }
 
+/* Add a condition. */
+static int match_add(struct smr_rule *rule, const union ib_flow_spec *spec)
+{
+	int ret = smr_match_add(&rule->match, spec);
+
+	if (ret == -EINVAL)
+		return smr_qp_why(rule->qp, FLOW_TWICE, spec->type);
+	if (ret && spec->type == IB_FLOW_SPEC_IPV4)
+		return smr_qp_why(rule->qp, FLOW_IP_FLAGS, spec->ipv4.mask.flags);
+	return ret ? smr_qp_why(rule->qp, FLOW_SPEC, spec->type) : 0;
+}
+
 /* Add a spec: an action, or a condition. */
 static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
-			 bool *tagged, struct smr_why *why)
+			 bool *tagged)
 {
 	switch (spec->type) {
 	case IB_FLOW_SPEC_ACTION_DROP:
@@ -86,40 +97,40 @@ static int rule_add_spec(struct smr_rule *rule, const union ib_flow_spec *spec,
 		return 0;
 	case IB_FLOW_SPEC_ACTION_TAG:
 		if (*tagged)
-			return smr_why(why, FLOW_TWICE, spec->type);
+			return smr_qp_why(rule->qp, FLOW_TWICE, spec->type);
 		*tagged = true;
 		rule->tag = spec->flow_tag.tag_id;
 		return 0;
 	default:
-		return smr_match_add(&rule->match, spec, why);
+		return match_add(rule, spec);
 	}
 }
 
 static int rule_add_specs(struct smr_rule *rule,
-			  const struct ib_flow_attr *attr, struct smr_why *why)
+			  const struct ib_flow_attr *attr)
 {
 	const union ib_flow_spec *spec = attr->flows;
 	bool tagged = false;
 	int i, ret = 0;
 
 	for (i = 0; i < attr->num_of_specs && !ret; i++) {
-		ret = rule_add_spec(rule, spec, &tagged, why);
+		ret = rule_add_spec(rule, spec, &tagged);
 		spec = (const void *)spec + spec->size;
 	}
 	return ret;
 }
 
 static int rule_set_normal(struct smr_rule *rule,
-			   const struct ib_flow_attr *attr, struct smr_why *why)
+			   const struct ib_flow_attr *attr)
 {
-	int ret = rule_add_specs(rule, attr, why);
+	int ret = rule_add_specs(rule, attr);
 
 	if (ret)
 		return ret;
 	rule->order = attr->priority;
 	rule->steals = !(attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP);
 	if (rule->drops && !rule->steals)
-		return smr_why(why, FLOW_DROP);
+		return smr_qp_why(rule->qp, FLOW_DROP);
 	rule->owns = rule->steals && match_is_of_one(&rule->match);
 	return 0;
 }
@@ -136,8 +147,7 @@ static void rule_set_sniffer(struct smr_rule *rule)
 	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
 }
 
-static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr,
-		    struct smr_why *why)
+static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 {
 	switch (attr->type) {
 	case IB_FLOW_ATTR_ALL_DEFAULT:
@@ -153,7 +163,7 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr,
 		rule_set_sniffer(rule);
 		return 0;
 	default:
-		return rule_set_normal(rule, attr, why);
+		return rule_set_normal(rule, attr);
 	}
 }
 
@@ -196,7 +206,8 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 	if (list_empty(&steer->rules)) {
 		ret = smr_ingress_open(&steer->in);
 		if (ret)
-			return ret;
+			return smr_why_errno(rule->qp->whys,
+					     rule->qp->ibqp.qp_num, ret);
 	}
 	rule->slot = slot_find(steer, rule);
 	rule_insert(steer, rule);
@@ -217,8 +228,7 @@ static void rule_hide(struct smr_steer *steer, struct smr_rule *rule)
 		smr_ingress_close(&steer->in);
 }
 
-static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
-		    struct smr_why *why)
+static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
 {
 	struct net_device *ndev = steer->in.ndev;
 	int ret;
@@ -227,16 +237,15 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
 	/* The netdev may be unregistering although its notifier has not run yet. */
 	if (steer->closed ||
 	    !smr_netdev_stays(ndev, rule->qp->env->net))
-		return smr_why(why, FLOW_NETDEV);
+		return smr_qp_why(rule->qp, FLOW_NETDEV);
 	if (steer->nr == SMR_MAX_RULES)
-		return smr_why(why, FLOW_MANY, SMR_MAX_RULES);
+		return smr_qp_why(rule->qp, FLOW_MANY, SMR_MAX_RULES);
 	if (is_normal(rule))
 		rule->rx_mode = match_rx_mode(&rule->match, ndev);
 	ret = smr_ingress_set_rx_mode(ndev, rule->rx_mode, 1);
-	if (ret) {
-		smr_why(why, FLOW_RX_MODE, rule->rx_mode);
-		return ret;
-	}
+	if (ret)
+		return smr_why_verb(rule->qp->whys, rule->qp->ibqp.qp_num, ret,
+				    SMR_REASON(FLOW_RX_MODE, rule->rx_mode));
 	ret = rule_show(steer, rule);
 	if (ret)
 		smr_ingress_set_rx_mode(ndev, rule->rx_mode, -1);
@@ -249,7 +258,6 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
  * smr_rule_create() - steer frames to a QP
  * @qp: the QP, which outlives the rule
  * @attr: the frames, in the core's format
- * @why: a refusal says why
  *
  * A normal rule takes its frames away from rules of lower priority and from the host; rules of
  * the same priority also get them. A default rule, and one that does not trap, gets copies of
@@ -261,31 +269,30 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule,
  * smr_ingress_open()).
  */
 struct ib_flow *smr_rule_create(struct smr_qp *qp,
-				const struct ib_flow_attr *attr,
-				struct smr_why *why)
+				const struct ib_flow_attr *attr)
 {
 	struct smr_rule *rule;
 	int ret;
 
-	ret = attr_check(qp, attr, why);
+	ret = attr_check(qp, attr);
 	if (ret)
 		return ERR_PTR(ret);
-	ret = smr_limit_take(qp->limits, SMR_LIMIT_RULE, why);
+	ret = smr_limit_take(qp->limits, SMR_LIMIT_RULE, qp->whys);
 	if (ret)
 		return ERR_PTR(ret);
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
 	if (!rule) {
-		ret = -ENOMEM;
+		ret = smr_qp_why(qp, NO_MEMORY);
 		goto give;
 	}
 	rule->steer = qp->env->steer;
 	rule->qp = qp;
 	rule->handle = qp->handle;
 	rule->process = qp->ibqp.pd->uobject->context;
-	ret = rule_set(rule, attr, why);
+	ret = rule_set(rule, attr);
 	if (!ret) {
 		rtnl_lock();
-		ret = rule_add(rule->steer, rule, why);
+		ret = rule_add(rule->steer, rule);
 		rtnl_unlock();
 	}
 	if (!ret)

@@ -17,8 +17,7 @@ void smr_raw_resync(struct smr_env *env);
 void smr_raw_leave(struct smr_env *env);
 void smr_raw_close(struct smr_env *env);
 struct ib_flow *smr_rule_create(struct smr_qp *qp,
-				const struct ib_flow_attr *attr,
-				struct smr_why *why);
+				const struct ib_flow_attr *attr);
 void smr_rule_destroy(struct ib_flow *ibflow);
 #else
 static inline int smr_raw_open(struct smr_env *env)
@@ -31,10 +30,9 @@ static inline void smr_raw_leave(struct smr_env *env) { }
 static inline void smr_raw_close(struct smr_env *env) { }
 
 static inline struct ib_flow *smr_rule_create(struct smr_qp *qp,
-					      const struct ib_flow_attr *attr,
-					      struct smr_why *why)
+					      const struct ib_flow_attr *attr)
 {
-	return smr_why_ptr(why, FLOW_QP, qp->ibqp.qp_type);
+	return ERR_PTR(smr_qp_why(qp, FLOW_QP, qp->ibqp.qp_type));
 }
 
 static inline void smr_rule_destroy(struct ib_flow *ibflow) { }

@@ -106,12 +106,11 @@ static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames,
 /* The QP of a rule does not get a packet. */
 static void __cold rule_drop(const struct smr_rule *rule, u32 id)
 {
-	const struct smr_why why = { .id = id };
 	struct smr_qp *qp = smr_qp_get(rule->handle);
 
 	if (!qp)
 		return;
-	smr_qp_dropped(qp, SMR_CNT_DROPPED, &why, NULL);
+	smr_qp_dropped(qp, SMR_CNT_DROPPED, (struct smr_reason){ .id = id }, NULL);
 	smr_qp_put(qp);
 }
 

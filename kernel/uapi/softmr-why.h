@@ -362,7 +362,7 @@ enum smr_genl_why_attrs {
 	SMR_GENL_WHY_PID,
 	/* its command */
 	SMR_GENL_WHY_COMM,
-	/* u8: the context is closed; @seq then counts the refusals of all closed contexts */
+	/* u8: the context is closed */
 	SMR_GENL_WHY_ENDED,
 };
 

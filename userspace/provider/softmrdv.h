@@ -155,7 +155,7 @@ struct softmrdv_why {
  * @context: the open device
  * @why: the answer
  *
- * The device keeps the last 64 refusals of a context, of any kind. It does not see calls that
+ * The device keeps up to 64 refusals of a context, the last ones, of any kind. It does not see calls that
  * libibverbs refuses. Of the calls that the kernel's RDMA core refuses it sees only those about
  * addresses, ports, states, and objects in use.
  *

@@ -202,7 +202,7 @@ static bool wanted(const struct options *opt, const struct refusal *r)
 	       (!opt->qp || opt->qp == r->rec.qpn);
 }
 
-/* Are they the same refusal? When its process exits, refusals get new sequence numbers. */
+/* Are they the same refusal? Sequence numbers are those of a context. */
 static bool same(const struct refusal *a, const struct refusal *b)
 {
 	return a->rec.time == b->rec.time && a->rec.id == b->rec.id &&

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Write the tables of Documentation/ that are made of result files:
-figures.py TREE [--check] | --print NAME FILE | --store RESULTS FILE
+"""Write the tables of Documentation/ that are made of result files: figures.py TREE [--check] | --print NAME FILE
 
 A comment ".. figures: NAME" of a page begins a table, and ".. figures end" ends it. Between them is what this program makes
 of a file in Documentation/figures: a results.csv of scripts/bench.sh, or what scripts/contract.sh or scripts/foreign.sh
-writes; or of the list of patches. What counted instructions softmr costs is in scripts/bench/budget.json, which a test
-compares; the file has those of others. --check writes nothing; it names the tables that differ from their files, and the
-status is 1 then. --print shows the table of a file. --store keeps of build/bench/results.csv what the tables of
-speeds.csv show. performance.rst, "Where the tables come from", says how each file is made.
+writes. What counted instructions softmr costs is in scripts/bench/budget.json, which a test compares; the file has those of
+others. --check writes nothing; it names the tables that differ from their files, and the status is 1 then. --print shows
+the table of a file. performance.rst, "Where the tables come from", says how each file is made.
 """
 import collections
 import csv
@@ -16,7 +14,6 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import textwrap
 
@@ -32,15 +29,6 @@ def table(head, rows):
     rule = "  ".join("=" * width for width in widths)
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [head, *rows]]
     return [rule, lines[0], rule, *lines[1:], rule]
-
-
-def latencies(path):
-    """A table for each place: what each device took, median of the boots, least and most"""
-    results, out = report.Results(report.load(path)[1]), []
-    for where in results.wheres():
-        head = [report.TITLES[where], *(report.NAMES[what] for what in results.whats(where))]
-        out += table(head, results.latencies(where)) + [""]
-    return out
 
 
 def contract(path):
@@ -90,13 +78,13 @@ def instructions(path):
     return counts
 
 
-def counted(section, first, *others, labels=None):
-    """Instructions of softmr next to those of others: all rows of a section, or those of these labels"""
+def counted(section, first, *others):
+    """Instructions of softmr next to those of others"""
     def lines(path):
         counts = instructions(path)
         whats = ("softmr", *others)
         rows = [[label, *(rounded(counts[key][what]) if what in counts[key] else "" for what in whats)]
-                for label, key in COUNTED[section] if not labels or label in labels]
+                for label, key in COUNTED[section]]
         return [*table([first, *(report.NAMES[what] for what in whats)], rows), ""]
     return lines
 
@@ -142,19 +130,11 @@ def walks(path):
     return [*table(["message", *metrics], [[label, *(row[metric] for metric in metrics)] for label, row in rows.items()]), ""]
 
 
-# The messages of the cover letter
-LETTER = [f"{message}, {where}" for where in PLACES.values()
-          for message in ("WRITE 8 B", "READ 8 B", "WRITE 64 KiB", "READ 64 KiB", "SEND 64 KiB")]
-
 # Times: title, place, and which is softmr's there
 TIMES = [("one host", "host", "softmr"), ("one host, by packets", "host", "softmr-wire"),
          ("veth, MTU 1500", "veth1500", "softmr"), ("veth, MTU 9000", "veth9000", "softmr")]
 TESTS = [*((f"{op}_bw", report.HEAD_BW, f"ib_{op}_bw 64 KiB, MiB/s") for op in report.OPS),
          *((f"{op}_lat", report.HEAD_LAT, f"ib_{op}_lat 2 B, us") for op in report.OPS)]
-# What the cover letter leaves out of the names of regions' rows
-TEDIOUS = re.compile(r", 4 KiB pages|, \d+ times| each$")
-
-
 def times(where, ours, results):
     """Rows of a place: test, the figures of softmr, rxe and siw, and how many times better than rxe softmr is"""
     rows = []
@@ -165,23 +145,11 @@ def times(where, ours, results):
     return rows
 
 
-def region_times(results):
-    """Rows of registering, as times() has them; siw is not measured"""
-    return [[TEDIOUS.sub("", name), *map(results.span_of, keys), "", report.figure(ratio)]
-            for name, keys, ratio in results.regions("regions") if keys[0][2] in ("reg_4k_pages", "many_mrs")]
-
-
-def speeds(path, regions=()):
-    """Bandwidth and latency of the devices, and rows of regions"""
+def speeds(path):
+    """Bandwidth and latency of the devices"""
     results = report.Results(report.load(path)[1])
     rows = [[f"{title}: {row[0]}", *row[1:]] for title, where, ours in TIMES for row in times(where, ours, results)]
-    rows += [row for of in regions for row in of(results)]
     return [*table(["User-Mode Linux", "softmr", "rxe", "siw", "softmr : rxe"], rows), ""]
-
-
-def letter_speeds(path):
-    """Times of the cover letter"""
-    return speeds(path, [region_times])
 
 
 def speeds_others(path):
@@ -200,33 +168,6 @@ def speeds_regions(path):
     results = report.Results(report.load(path)[1])
     rows = [[name, *map(results.span_of, keys), report.figure(ratio)] for name, keys, ratio in results.regions("regions")]
     return [*table(["memory regions", "softmr", "rxe", "softmr : rxe"], rows), ""]
-
-
-# Suites of the cover letter
-LETTER_SUITES = ("rdma_core_newest", "rdma_core", "rdma_unit_test")
-
-
-def letter_suites(path):
-    """Other people's suites, for the cover letter"""
-    results = collections.defaultdict(dict)
-    for row in rows_of(path):
-        results[row["suite"]][row["device"]] = row
-    rows = [[results[suite]["softmr"]["label"], *(cell(results[suite].get(what)) for what in ("softmr", "rxe", "siw"))]
-            for suite in LETTER_SUITES]
-    return [*table(["passed / failed / skipped", "softmr", "rxe", "siw"], rows), ""]
-
-
-def letter_series(path):
-    """The patches and their sizes"""
-    scripts = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    kernel = os.path.join(os.path.dirname(path), "../../kernel")
-    done = subprocess.run([os.path.join(scripts, "export.d/series"), path, kernel], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(done.stdout)
-    patches = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
-    rows = [[str(n), subject.removeprefix("softmr: "), f"{round(int(lines), -2):,}"]
-            for n, (lines, subject) in enumerate(patches, 1)]
-    return [*table(["no.", "patch", "lines, about"], rows), ""]
 
 
 def cell(row):
@@ -261,26 +202,14 @@ def notes_of(path):
         return "; ".join(line[1:].strip() for line in f if line.startswith("#"))
 
 
-def store(results, path):
-    """Write the rows of a bench's results that the tables of speeds.csv show"""
-    shown = {(test, str(size)) for test, size, _ in [*TESTS, ("tcp_bw", report.HEAD_BW, ""), ("tcp_lat", report.HEAD_LAT, "")]}
-    with open(results) as old, open(path, "w") as new:
-        for line in old:
-            where, _, test, size, metric, _ = line.split(",") if line.count(",") == 5 else [""] * 6
-            if line.startswith(("#", "where,")) or where == "regions" or (test, size) in shown and metric in ("MiBps", "usec"):
-                new.write(line)
-
-
 # The file of each name, and what is made of it
 FIGURES = {
-    "latency": ("latency.csv", latencies),
     "contract": ("contract.csv", contract),
     "counted_messages": ("counted.csv", counted("messages", "message", "rxe", "tcp")),
     "counted_regions": ("counted.csv", counted("regions", "region", "rxe")),
     "counted_refused": ("counted.csv", counted("refused", "refused")),
     "counted_qps": ("counted.csv", counted("qps", "QPs", "rxe")),
     "counted_lists": ("counted.csv", lists),
-    "counted_letter": ("counted.csv", counted("messages", "message", "rxe", "tcp", labels=LETTER)),
     "cpus": ("cpus.csv", cpus),
     "loss": ("loss.csv", losses),
     "walks": ("walks.csv", walks),
@@ -289,15 +218,12 @@ FIGURES = {
     "speeds_regions": ("speeds.csv", speeds_regions),
     "suites": ("foreign.csv", suites("suite")),
     "suites_kernel": ("foreign.csv", suites("kernel")),
-    "letter_speeds": ("speeds.csv", letter_speeds),
-    "letter_suites": ("foreign.csv", letter_suites),
-    "letter_series": ("../upstream/series", letter_series),
 }
 
 
 def written(name, path):
     """The text of a table, with what its file says of the run"""
-    notes = [] if FIGURES[name][0] in ("foreign.csv", "../upstream/series") else [notes_of(path)]
+    notes = [] if FIGURES[name][0] == "foreign.csv" else [notes_of(path)]
     if name.startswith("counted"):
         notes = ["rxe and TCP: " + notes[0], "softmr: scripts/bench/budget.json"]
     notes = [textwrap.fill(f"({'; '.join(notes)})", 120, break_on_hyphens=False), ""] if notes else []
@@ -312,9 +238,6 @@ def page(text, directory):
 def main():
     if sys.argv[1] == "--print":
         print(written(*sys.argv[2:]), end="")
-        return
-    if sys.argv[1] == "--store":
-        store(*sys.argv[2:])
         return
     tree, check, status = sys.argv[1], sys.argv[2:] == ["--check"], 0
     for path in sorted(glob.glob(os.path.join(tree, "Documentation", "**", "*.rst"), recursive=True)):

@@ -15,8 +15,7 @@ PROFILE=
 LIMIT=5400
 NODE_COUNTS=(2 4 8 16 32 64)
 CPU_COUNTS=(1 2 4 8)
-BOOTS=
-LATENCY_BOOTS=5
+BOOTS=1
 
 usage() {
 	cat <<-EOF
@@ -25,19 +24,17 @@ usage() {
 		Boots a UML guest (native speed, 2 CPUs) and measures in it, one after the other: softmr,
 		rdma_rxe, siw (iWARP over TCP), plain TCP, and UCX over shared memory, on one host and between two namespaces
 		over veth with MTU 1500 and 9000: perftest's bandwidth of 64 KiB and latency of 2 B. Then what gets through when
-		packets are lost, and what memory regions cost, softmr beside rdma_rxe. Last, the instructions that a message costs, both ends together, of softmr, rdma_rxe and TCP: counted in a
-		QEMU guest with Debian's newest kernel and one CPU, whose time is the number of instructions. Writes results.md
-		and results.csv.
+		packets are lost, and what memory regions cost, softmr beside rdma_rxe. Last, the instructions that a message
+		costs, both ends together, of softmr, rdma_rxe and TCP: counted in a QEMU guest with Debian's newest kernel and
+		one CPU, whose time is the number of instructions. Writes results.md and results.csv.
 
 		  --part P     only this part, or these: network, loss, regions or counted; or one that is not
 		               measured otherwise: cpus: instructions of messages that 1, 2, 4 and 8 CPUs exchange; scale: many
-		               QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to 64 nodes, all to all,
-		               in a UML guest of 10 GiB, whose network delays packets by 100 us; latency: of 2 B, in several
-		               UML guests one after the other, softmr also without the threads that poll for a process; walks: what a
-		               message calls in softmr: calls, functions, files and depth, by a module without inlined functions, in a
-		               QEMU guest with Debian's newest kernel
-		  --boots N    measure each part in N boots, and report the median, the least and the most (default 1;
-		               latency: $LATENCY_BOOTS)
+		               QPs, namespaces and links, in a QEMU guest with Debian's newest kernel; nodes: Open MPI on 2 to
+		               64 nodes, all to all, in a UML guest of 10 GiB, whose network delays packets by 100 us; walks:
+		               what a message calls in softmr: calls, functions, files and depth, by a module without inlined
+		               functions, in a QEMU guest with Debian's newest kernel
+		  --boots N    measure each part in N boots, and report the median, the least and the most (default 1)
 		  --out DIR    where to write (default $OUT)
 		  --quick      counted: fewer messages
 		  --what WHAT  counted: only softmr, rxe or tcp
@@ -55,8 +52,8 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--part)
-		[[ ${2-} =~ ^(network|loss|regions|counted|cpus|scale|nodes|latency|walks)$ ]] ||
-			die 2 "--part needs network, loss, regions, counted, cpus, scale, nodes, latency or walks"
+		[[ ${2-} =~ ^(network|loss|regions|counted|cpus|scale|nodes|walks)$ ]] ||
+			die 2 "--part needs network, loss, regions, counted, cpus, scale, nodes or walks"
 		CHOSEN+=("$2")
 		shift
 		;;
@@ -127,7 +124,7 @@ kernels() {
 in_part() { [[ " ${PARTS[*]} " == *" $1 "* ]]; }
 
 # in_uml: a selected part runs in UML
-in_uml() { in_part network || in_part loss || in_part regions || in_part nodes || in_part latency; }
+in_uml() { in_part network || in_part loss || in_part regions || in_part nodes; }
 in_qemu() { in_part counted || in_part cpus || in_part scale || in_part walks; }
 
 # share_perf: put this machine's perf, with its libraries, into the share; the guest image has none. perf needs its own
@@ -220,9 +217,7 @@ cat >"$OUT/results.csv" <<-EOF
 	say "Measuring; what else runs on this machine spoils the figures (load now: $LOAD)."
 status=0
 for part in "${PARTS[@]}"; do
-	boots=1
-	[ "$part" != latency ] || boots=$LATENCY_BOOTS
-	for ((n = 1; n <= ${BOOTS:-$boots}; n++)); do
+	for ((n = 1; n <= BOOTS; n++)); do
 		follow < <(boot "$part" || echo "@ # $part failed with status $?")
 	done
 done

@@ -106,10 +106,6 @@ class Results:
     def span(self, where, what, test, size):
         return self.span_of(self.key(where, what, test, size))
 
-    def latencies(self, where):
-        """Rows of a table of several boots: what each device took"""
-        return [[f"ib_{op}_lat", *(self.span(where, what, f"{op}_lat", HEAD_LAT) for what in self.whats(where))] for op in OPS]
-
     def whats(self, where):
         present = {key[1] for key in self.all if key[0] == where and not key[4].startswith("instructions")}
         return [what for what in NAMES if what in present]

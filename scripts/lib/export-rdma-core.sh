@@ -37,6 +37,14 @@ provider_cmake() {
 		'rdma_pkg_config("softmr" "libibverbs" "${CMAKE_THREAD_LIBS_INIT}")'
 }
 
+# provider_page PAGE: it as Markdown, with rdma-core's head
+provider_page() {
+	sed -nE 's/^\.TH (\S+) (\S+) (\S+) (\S+) "(.*)"$/---\nlayout: page\ntitle: \1\nsection: \2\ntagline: Verbs\ndate: \3\nheader: "\5"\nfooter: \4\n---\n/p' "$1" |
+		grep . || return
+	echo
+	pandoc -f man -t markdown-smart --wrap=preserve "$1"
+}
+
 # The manual pages of the library, in Markdown, which rdma-core requires for new ones. Other names of a page are links
 # to it
 provider_man() {
@@ -44,7 +52,7 @@ provider_man() {
 	mkdir -p "$out"
 	for page in "$TOP"/userspace/man/softmrdv*.[0-9]; do
 		name=$(basename "$page")
-		"$EXPORT_TOOLS/man2md" "$page" >"$out/$name.md" || die 1 "$page cannot be made Markdown; see the line above"
+		provider_page "$page" >"$out/$name.md" || die 1 "$page has no .TH NAME SECTION DATE SOURCE \"MANUAL\""
 		pages+=("$name.md")
 		mapfile -t names < <(sed -n '/^\.SH NAME/{n;s/\\-.*//;s/[, ]\+/\n/g;p}' "$page" | grep -x 'softmrdv[a-z_]*' || true)
 		for alias in "${names[@]}"; do
@@ -183,7 +191,7 @@ This package contains the softmr runtime library.
 }
 
 export_rdma_core() {
-	export_require python3:python3 perl:perl
+	export_require python3:python3 perl:perl pandoc:pandoc
 	core_check
 	core_provider
 	core_kernel_headers

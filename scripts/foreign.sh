@@ -36,7 +36,7 @@ usage() {
 		             in testing.rst of Documentation/figures/foreign.csv
 		  -l         list the suites, and what is missing
 
-		Writes table.md, table.json, and a log for each suite and device. The exit status is 1 if on softmr a test failed for
+		Writes table.md, and a log for each suite and device. The exit status is 1 if on softmr a test failed for
 		which Documentation/conformance.rst gives no reason.
 	EOF
 }

@@ -3,14 +3,14 @@
 """Make one table of the results of other people's suites, for scripts/foreign.sh.
 
 report.py OUT SUITES-DIR PAGE [CSV]
-OUT/results has a file for each suite and device. Writes OUT/table.md and OUT/table.json. PAGE is Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr
-may fail a test; TEST is a pattern. Prints the failures on softmr without such a row, and the status is 1 then. CSV is
+OUT/results has a file for each suite and device. Prints a table, and writes it to OUT/table.md. PAGE is
+Documentation/conformance.rst, whose rows "   SUITE | TEST | why" give the reasons for which softmr may fail a test; TEST is
+a pattern. Prints the failures on softmr without such a row, and the status is 1 then. CSV is
 Documentation/figures/foreign.csv: the results of this run replace what it has of these suites and devices.
 """
 import csv
 import datetime
 import fnmatch
-import json
 import os
 import re
 import sys
@@ -148,20 +148,6 @@ def markdown(table, results):
             yield from ("- " + line for line in lines)
 
 
-def text(table):
-    """The table that is printed"""
-    lines = [("", *(TITLES[d] for d in DEVICES))]
-    for suite, head, version, of in table:
-        cells = [cell(of.get(device)) for device in DEVICES]
-        if all(c == "missing" for c in cells if c):
-            continue
-        name = suite.replace("_", " ") + (f" {version}" if version else "")
-        lines.append((name, *cells))
-    widths = [max(len(line[i]) for line in lines) + 2 for i in range(len(lines[0]))]
-    for line in lines:
-        yield "    " + "".join(word.ljust(width) for word, width in zip(line, widths)).rstrip()
-
-
 def remark(result):
     """What the counts do not say"""
     status = result.get("status")
@@ -197,11 +183,6 @@ def record(path, heads, results):
         out.writerows(rows[suite, device] for suite in suites for device in DEVICES if (suite, device) in rows)
 
 
-def write(path, lines):
-    with open(path, "w", encoding="utf-8") as f:
-        f.writelines(line + "\n" for line in lines)
-
-
 def main(out, suites, page, figures=None):
     heads = read_heads(suites)
     results = {}
@@ -209,14 +190,12 @@ def main(out, suites, page, figures=None):
         suite, _, device = name.rpartition(".")
         if suite in heads:
             results[suite, device] = read_result(os.path.join(out, "results", name))
-    table = list(rows(heads, results))
-    write(os.path.join(out, "table.md"), markdown(table, results))
-    with open(os.path.join(out, "table.json"), "w", encoding="utf-8") as f:
-        json.dump([{"suite": s, "device": d, **r} for (s, d), r in results.items()], f, indent=1)
+    text = "\n".join(markdown(list(rows(heads, results)), results))
+    with open(os.path.join(out, "table.md"), "w", encoding="utf-8") as f:
+        f.write(text + "\n")
     if figures:
         record(figures, heads, results)
-    print("\n".join(text(table)))
-    print(f"\nThe whole table, with what failed: {os.path.join(out, 'table.md')}")
+    print(text)
     reasons = read_reasons(page)
     bad = []
     for (suite, device), result in results.items():

@@ -7,7 +7,6 @@ set -euo pipefail
 # shellcheck source=scripts/lib/bed.sh
 . "$TOP/scripts/lib/bed.sh"
 
-BED=qemu
 KERNEL=newest
 MORE_LAYERS=()
 
@@ -41,7 +40,7 @@ add_layer() {
 		-device "virtio-blk-pci,drive=layer${#MORE_LAYERS[@]}")
 }
 
-bed_prepare() {
+prepare() {
 	MEM=${MEM:-1G}
 	[ -n "${SOFTMR_NO_BUILD:-}" ] || build_layer "$KERNEL" || return
 	if [ "$KERNEL" = race ]; then
@@ -135,7 +134,7 @@ wait_for_socket() {
 
 wait_for_sockets() {
 	local k
-	for ((k = 2; k <= NODES; k++)); do wait_for_socket "$RUN/net.$k" "${INSTANCES[0]}"; done
+	for ((k = 2; k <= NODES; k++)); do wait_for_socket "$RUN/net.$k" "${GUEST[1]}"; done
 }
 
 # -- the shared directory, by virtiofs, which every kernel of Debian supports (that of its cloud images has no 9p)
@@ -169,44 +168,195 @@ kernel_cmdline() {
 		"no_timer_check raid=noautodetect norandmaps $CMDLINE"
 }
 
+# node_output NODE: make $RUN/out.NODE, a pipe whose contents are copied to our standard output
+node_output() {
+	mkfifo "$RUN/out.$1"
+	if [ "$NODES" = 1 ]; then cat "$RUN/out.$1" & else sed -u "s/^/node$1: /" "$RUN/out.$1" & fi
+	READERS+=("$!")
+}
+
 start_node() {
-	local node=$1 i=$(($1 - 1)) output
-	write_job "$node" "$RUN/job.$node"
-	if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
-		output=stdio,id=out,signal=off
-	else
-		node_output "$node"
-		output=file,id=out,path=$RUN/out.$node
-	fi
+	local node=$1
+	# what scripts/guest/init reads
+	cat >"$RUN/job.$node" <<-EOF
+		NODE=$node
+		NODES=$NODES
+		SHARE=${SHARE@Q}
+		INTERACTIVE=$INTERACTIVE
+		COMMAND=(${COMMAND[*]@Q})
+	EOF
 	share_device "$node"
 	# shellcheck disable=SC2046 # words are meant
-	start_instance "$node" "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off,nvdimm=on -nodefaults -no-user-config \
+	set -- setpriv --pdeathsig KILL "${QEMU[@]}" -M q35,usb=off,vmport=off,smm=off,nvdimm=on -nodefaults -no-user-config \
 		-display none -no-reboot "${ACCELERATOR[@]}" -smp "$CPUS" -m "$MEM,slots=1,maxmem=64G" \
 		-object memory-backend-ram,id=persistent,size=64M -device nvdimm,memdev=persistent \
 		-kernel "$KERNEL_IMAGE" -initrd "$IMAGE/initrd-$KERNEL" \
-		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$i" \
+		-append "$(kernel_cmdline)" -serial "file:$RUN/console.$node" \
 		-drive "file=$BASE/base.erofs,if=none,id=base,format=raw,readonly=on" \
 		-device virtio-blk-pci,drive=base \
 		-drive "file=$IMAGE/layer.erofs,if=none,id=layer,format=raw,readonly=on" \
 		-device virtio-blk-pci,drive=layer \
 		"${MORE_LAYERS[@]}" \
-		-device virtio-serial-pci \
-		-chardev "$output" -device virtconsole,chardev=out \
-		-chardev "file,id=verdict,path=$RUN/verdict.$i" \
+		-device virtio-serial-pci -device virtconsole,chardev=out \
+		-chardev "file,id=verdict,path=$RUN/verdict.$node" \
 		-device virtserialport,chardev=verdict,name=softmr.verdict \
-		-chardev "file,id=dmesg,path=$RUN/dmesg.$i" \
+		-chardev "file,id=dmesg,path=$RUN/dmesg.$node" \
 		-device virtserialport,chardev=dmesg,name=softmr.dmesg \
 		-fw_cfg "name=opt/softmr/job,file=$RUN/job.$node" \
-		"${SHARE_DEVICE[@]}" $(node_network "$node") 2>"$RUN/qemu.$i"
+		"${SHARE_DEVICE[@]}" $(node_network "$node")
+	if [ -n "$INTERACTIVE" ] && [ "$node" = 1 ]; then
+		# it reads the terminal, so it must stay in the terminal's process group
+		"$@" -chardev stdio,id=out,signal=off <&"$STDIN" 2>"$RUN/qemu.$node" &
+		job=$!
+		JOBS+=("$job")
+	else
+		node_output "$node"
+		start_job "$@" -chardev "file,id=out,path=$RUN/out.$node" </dev/null 2>"$RUN/qemu.$node"
+	fi
+	GUEST[node]=$job
 }
 
-bed_start() {
+start_nodes() {
 	local node
-	choose_accelerator
+	GUEST=() READERS=()
 	for ((node = 1; node <= NODES; node++)); do
 		start_node "$node"
 		[ "$node" != 1 ] || wait_for_sockets
 	done
 }
 
-bed_main "$@"
+# -- the verdict
+
+verdict_has() { grep -qsa "^$2" "$RUN/verdict.$1"; }
+
+# node_failure NODE SECONDS: print the exit status of a guest that has failed, which runs for that time; nothing if it has
+# not
+node_failure() {
+	if ! kill -0 "${GUEST[$1]}" 2>/dev/null; then
+		verdict_has "$1" up && echo "$EXIT_DIED" || echo "$EXIT_NO_BOOT"
+	elif [ "$TIMEOUT" != 0 ] && [ "$2" -ge "$TIMEOUT" ]; then
+		echo "$EXIT_TIMEOUT"
+	elif [ "$2" -ge "$BOOT_LIMIT" ] && ! verdict_has "$1" up; then
+		echo "$EXIT_NO_BOOT"
+	fi
+}
+
+# Wait until every guest is down, or one has failed: the others would wait for it for ever. FAILED has its status
+wait_for_verdicts() {
+	local start=$SECONDS node up failure
+	FAILED=()
+	while :; do
+		up=0
+		for node in "${!GUEST[@]}"; do
+			verdict_has "$node" down && continue
+			up=1
+			failure=$(node_failure "$node" $((SECONDS - start)))
+			# it may have gone down in between
+			if [ -n "$failure" ] && ! verdict_has "$node" down; then FAILED[node]=$failure; fi
+		done
+		[ "$up" = 1 ] && [ "${#FAILED[@]}" = 0 ] || return 0
+		sleep 0.1
+	done
+}
+
+# Print the kernel's splats; false if there are none
+show_splats() {
+	local log first
+	for log in "$RUN/dmesg.$1" "$RUN/console.$1"; do
+		first=$(splat_lines "$log" | head -n 1 | cut -d: -f1)
+		[ -n "$first" ] || continue
+		warn "the kernel of node $1 printed this:"
+		tail -n "+$first" "$log" | head -n 60 >&2
+		return
+	done
+	return 1
+}
+
+describe_failure() {
+	case ${FAILED[$1]} in
+	"$EXIT_NO_BOOT") warn "the guest never booted (node $1): no sign of life from its init within $BOOT_LIMIT s or before it ended" ;;
+	"$EXIT_DIED")
+		if grep -qa 'Kernel panic' "$RUN/console.$1"; then
+			warn "the guest's kernel panicked (node $1)"
+		else
+			warn "the guest died without a verdict (node $1)"
+		fi
+		;;
+	"$EXIT_TIMEOUT") warn "still running after $TIMEOUT s, so it was ended (node $1; it $(verdict_has "$1" up && echo booted || echo never booted))" ;;
+	esac
+	say "--- the console's last lines (node $1)"
+	cat "$RUN/qemu.$1" "$RUN"/virtiofsd.* >&2 2>/dev/null || true
+	tail -n 30 "$RUN/console.$1" 2>/dev/null | tr -d '\r' >&2
+	say "---"
+}
+
+# The exit status of the whole run: the guests' own failures, then splats, then COMMAND's
+judge() {
+	local node status=0 splat=0 s
+	for node in "${!GUEST[@]}"; do
+		if show_splats "$node"; then splat=$EXIT_DIED; fi
+		[ -n "${FAILED[node]:-}" ] || continue
+		describe_failure "$node"
+		[ "$status" != 0 ] || status=${FAILED[node]}
+	done
+	[ "$status" != 0 ] || status=$splat
+	for node in "${!GUEST[@]}"; do
+		s=$(sed -n "s/^exit $node \([0-9]*\)$/\1/p" "$RUN/verdict.$node" 2>/dev/null | head -n 1)
+		[ "$status" != 0 ] || status=${s:-$EXIT_DIED}
+	done
+	return "$status"
+}
+
+# -- all of it
+
+keep_logs() { [ -z "$LOG_DIR" ] || cp "$RUN"/console.* "$RUN"/dmesg.* "$LOG_DIR/" 2>/dev/null || true; }
+
+# shellcheck disable=SC2317 # called by at_exit
+cleanup() {
+	end_jobs
+	[ -z "${TTY_STATE:-}" ] || stty "$TTY_STATE" <&"$STDIN" || true
+	[ -z "${RUN:-}" ] || rm -rf "$RUN"
+}
+
+# Boot the guests, and wait for their end
+run() {
+	local pipe
+	RUN=$(mktemp -d "${TMPDIR:-/tmp}/softmr-run.XXXXXX")
+	start_nodes
+	wait_for_verdicts
+	# a guest that is down waits until we end it
+	kill_jobs
+	# a reader waits until its pipe is opened, and a guest that died early has not opened it
+	for pipe in "$RUN"/out.*; do
+		[ ! -p "$pipe" ] || : <>"$pipe"
+	done
+	# the data that is still in the pipes belongs to the output
+	wait "${READERS[@]}" 2>/dev/null || true
+}
+
+# stillborn: the init of no guest has printed anything. QEMU itself sometimes aborts at boot.
+stillborn() {
+	[ "${#FAILED[@]}" != 0 ] && ! grep -qsa '^up' "$RUN"/verdict.*
+}
+
+bed_parse "$@"
+at_exit cleanup
+[ -n "${SOFTMR_NO_BUILD:-}" ] || host_require qemu || exit "$EXIT_NO_BOOT"
+prepare || die "$EXIT_NO_BOOT" "what the guest boots from could not be made"
+exec {STDIN}<&0
+if [ -n "$INTERACTIVE" ]; then
+	[ -t 0 ] || die 2 "no COMMAND was given, and standard input is not a terminal"
+	TTY_STATE=$(stty -g)
+fi
+choose_accelerator
+run
+if stillborn && [ -z "$INTERACTIVE${SOFTMR_BOOT_ONCE:-}" ]; then
+	warn "a guest's init never spoke, so it is booted once more: $(tail -qn 1 "$RUN"/qemu.* "$RUN"/console.* 2>/dev/null | tr -d '\r' | grep -a . | head -n 1)"
+	keep_logs
+	rm -rf "$RUN"
+	run
+fi
+status=0
+judge || status=$?
+keep_logs
+exit "$status"

@@ -118,8 +118,8 @@ static void touch(char *p, size_t len)
 		p[k] = 1;
 }
 
-/* Reserve addresses without pages, with or without huge pages. NULL: impossible */
-static char *room(size_t len, bool huge)
+/* Reserve addresses without pages, of which none will be a huge one. */
+static char *room(size_t len)
 {
 	char *p = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,22 +127,16 @@ static char *room(size_t len, bool huge)
 	if (p == MAP_FAILED)
 		die("mmap", errno);
 	p += -(uintptr_t)p & (HUGE - 1);
-	if (madvise(p, len, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) && huge)
-		return NULL;
+	madvise(p, len, MADV_NOHUGEPAGE);
 	return p;
 }
 
 /* The same with pages */
-static char *memory(size_t len, bool huge)
+static char *memory(size_t len)
 {
-	static const char *const names[] = { "AnonHugePages:", NULL };
-	char *p = room(len, huge);
+	char *p = room(len);
 
-	if (!p)
-		return NULL;
 	touch(p, len);
-	if (huge && kib_of("/proc/self/smaps_rollup", names) < len / 1024 * 0.95)
-		die("the kernel gave too few huge pages", ENOMEM);
 	return p;
 }
 
@@ -178,15 +172,14 @@ static double median(double *values, unsigned long n)
 	return values[n / 2];
 }
 
-static void bench_reg_pages(const char *test, size_t len, bool huge)
+static void bench_reg(unsigned long mib)
 {
 	double start, before, reg_us = 0, dereg_us = 0, bytes[ROUNDS];
-	char *p = memory(len, huge);
+	size_t len = mib << 20;
+	char *p = memory(len);
 	struct ibv_mr *mr;
 	int i;
 
-	if (!p)
-		return;
 	for (i = 0; i < ROUNDS; i++) {
 		/* memory that RCU frees later */
 		usleep(200000);
@@ -200,16 +193,10 @@ static void bench_reg_pages(const char *test, size_t len, bool huge)
 		least(&dereg_us, now_us() - start);
 	}
 	munmap(p, len);
-	result(test, len, "reg_ms", reg_us / 1e3);
-	result(test, len, "dereg_ms", dereg_us / 1e3);
-	result(test, len, "kernel_KiB_per_GiB",
+	result("reg_4k_pages", len, "reg_ms", reg_us / 1e3);
+	result("reg_4k_pages", len, "dereg_ms", dereg_us / 1e3);
+	result("reg_4k_pages", len, "kernel_KiB_per_GiB",
 	       median(bytes, ROUNDS) / 1024 * (1ul << 30) / len);
-}
-
-static void bench_reg(unsigned long mib)
-{
-	bench_reg_pages("reg_4k_pages", mib << 20, false);
-	bench_reg_pages("reg_2m_pages", mib << 20, true);
 }
 
 /* One of @n steps is too short to measure, and all together may be disturbed. */
@@ -220,7 +207,7 @@ static void bench_many(unsigned long n)
 	unsigned long batches = n / BATCH, i, k;
 	struct ibv_mr **mrs = calloc(n, sizeof(*mrs));
 	double *times = calloc(batches + 1, sizeof(*times));
-	char *p = memory(n * PAGE, false);
+	char *p = memory(n * PAGE);
 	double start, before, bytes;
 
 	if (!mrs || !times || !batches)
@@ -247,7 +234,7 @@ static void bench_many(unsigned long n)
 
 static void bench_hold(unsigned long n)
 {
-	char *p = memory(PAGE, false);
+	char *p = memory(PAGE);
 
 	while (n--)
 		reg(p, PAGE, 0);
@@ -304,7 +291,7 @@ static struct ibv_mr *reg_unknown(char **p, size_t len)
 {
 	struct ibv_mr *mr;
 
-	*p = room(len, false);
+	*p = room(len);
 	mr = reg(*p, len, IBV_ACCESS_ON_DEMAND);
 	touch(*p, len);
 	return mr;
@@ -394,7 +381,7 @@ static void bench_prefetch(unsigned long mib)
 static void count_reg(size_t len, int rounds)
 {
 	double start, reg_us[COUNTED], dereg_us[COUNTED];
-	char *p = memory(len, false);
+	char *p = memory(len);
 	struct ibv_mr *mr;
 	int i;
 

@@ -85,46 +85,6 @@ IN_GUEST='ping -c1 -W5 fd00::1 && ping -c1 10.0.0.1 && echo "node $NODE of $NODE
 REACH_THE_OTHER='for i in 1 2 3 4 5; do ping -c1 -W2 fd00::$((3 - NODE)) && break; done
 	exit $((NODE == 2 ? 2 : 0))'
 
-# What a person types at the shell of the first of two nodes; script(1) is the terminal
-typed() {
-	local bed=$1 s=0 keys
-	case $bed in
-	qemu) set -- "$TOP/scripts/qemu-boot.sh" --no-build --nodes 2 ;;
-	uml) set -- "$TOP/scripts/uml-boot.sh" --no-build --flavour "$UML_FLAVOUR" --nodes 2 ;;
-	esac
-	mkfifo "$WORK/in"
-	exec {keys}<>"$WORK/in"
-	rm "$WORK/in"
-	timeout 120 script -qec "$*" /dev/null <&"$keys" >"$WORK/out" 2>&1 &
-	wait_for 'root@node1:'
-	# shellcheck disable=SC2016 # the guest's shell expands it
-	echo 'ping -c1 -W5 fd00::2; echo "this is node $NODE of $NODES"; exit 3' >&"$keys"
-	wait "$!" || s=$?
-	exec {keys}>&-
-	[ "$s" = 3 ] && grep -q '^this is node 1 of 2' "$WORK/out" && grep -q ' 0% packet loss' "$WORK/out"
-	report $? "$bed: a shell on the first of two nodes, and its end is that of the run"
-}
-
-# making_interrupted: the directory in which an image is made is removed, too, if the script is ended
-making_interrupted() {
-	local cache=$WORK/cache pid tries
-	mkdir -p "$cache"
-	XDG_CACHE_HOME=$cache exec_build >"$WORK/out" 2>&1 &
-	pid=$!
-	for ((tries = 0; tries < 600; tries++)); do
-		compgen -G "$cache/softmr/tmp.linux-source.*/*" >/dev/null && break
-		sleep 0.1
-	done
-	kill -TERM "$pid"
-	wait "$pid"
-	compgen -G "$cache/softmr/tmp.*" >"$WORK/left"
-	sed 's/^/# left behind: /' "$WORK/left"
-	[ "$tries" -lt 600 ] && [ ! -s "$WORK/left" ]
-	report $? "a directory that is being made is removed when its making is ended"
-	rm -rf "$cache"
-}
-exec_build() { exec "$TOP/scripts/build.sh" uml-source; }
-
 common() {
 	local bed=$1
 	mkdir -p "$WORK/share"
@@ -138,7 +98,6 @@ common() {
 	expect "$bed: two nodes reach each other, and their output is told apart" \
 		2 '^node2: [0-9]+ bytes from fd00::1' "$bed" --nodes 2 "$REACH_THE_OTHER"
 	interrupted "$bed" TERM
-	typed "$bed"
 }
 
 echo "TAP version 13"
@@ -147,16 +106,8 @@ expect "qemu: a kernel without an init is a guest that never booted" 125 'never 
 grep -q "a guest's init never spoke, so it is booted once more" "$WORK/out"
 report $? "and it was booted twice"
 aborted
-# shellcheck disable=SC2016 # the guest's shell expands it
-expect "qemu: each process has a library at the same address, so that its code is translated once" \
-	0 '^libc at [0-9a-f]+' qemu 'at() { sed -n "/libc/{s/-.*//p;q}" /proc/self/maps; }; a=$(at); b=$(at); echo "libc at $a, $b"; [ "$a" = "$b" ]'
-# shellcheck disable=SC2016 # the guest's shell expands it
-expect "qemu: it is one that knows of code that another CPU changes, from 8.1 on" 0 '^machine ' qemu '
-	v=$(cat /sys/class/dmi/id/product_version); echo "machine $v"
-	printf "8.1\n%s\n" "${v#pc-q35-}" | sort -CV'
 expect "uml: a test without the module has failed" 1 '^not ok 1 softmr can be loaded' \
 	uml 'find /lib/modules/ -name softmr.ko\* -delete; exec /usr/lib/softmr/selftests/qp_attrs'
 common qemu
 common uml
-making_interrupted
 finish

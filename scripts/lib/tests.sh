@@ -20,7 +20,7 @@ RARE_BEDS=(qemu-race)
 BREAK_BED=qemu-newest
 BREAK_COST=12
 DAILY_COST=24
-ROTA_PARTS=8
+ROTA_PARTS=7
 # The tests that the rota runs on the kernels between the newest and the oldest, by the beginnings of their names
 WIRE='^(capture|ecn|egress|hostile_wire|ipsec|link_|mcast|offloads|packet|perftest|pingpong|raw_|rc_|rdmacm|semantics_|srq|two_nodes|uc_|ud_|unreliable|xrc|xsrq)'
 # A test without a recorded cost is assumed to cost this fraction of its limit

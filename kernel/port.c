@@ -305,16 +305,6 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return query_driver(udata, env->frames);
 }
 
-static int __maybe_unused comp_cntr_caps(struct ib_device *ibdev,
-					 struct ib_comp_cntr_caps *caps,
-					 struct uverbs_attr_bundle *attrs)
-{
-	SMR_CNTR_SAY(caps, max_value, U64_MAX);
-	SMR_CNTR_SAY(caps, max_counters, to_smr_verbs(ibdev)->env.limits.max[SMR_LIMIT_COMP_CNTR]);
-	SMR_CNTR_SAY(caps, supported_qp_attach_ops, SMR_COMP_ALL);
-	return 0;
-}
-
 static u8 port_phys_state(const struct net_device *ndev)
 {
 	if (smr_port_state(ndev) == IB_PORT_ACTIVE)
@@ -444,5 +434,4 @@ const struct ib_device_ops smr_port_ops = {
 	.query_pkey = query_pkey,
 	.process_mad = pma_process,
 	SMR_OP_QUERY_PORT_SPEED(query_port_speed)
-	SMR_OPS_CNTR_CAPS(comp_cntr_caps)
 };

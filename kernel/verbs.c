@@ -31,7 +31,6 @@
 #include "mw.h"
 #include "pd.h"
 #include "qp/ah.h"
-#include "qp/comp_cntr.h"
 #include "qp/cq.h"
 #include "qp/life.h"
 #include "qp/mcast.h"
@@ -727,7 +726,6 @@ const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN(smr_bell_uapi),
 	UAPI_DEF_CHAIN(smr_capture_uapi),
 	UAPI_DEF_CHAIN(smr_srq_resize_uapi),
-	UAPI_DEF_CHAIN(smr_comp_cntr_uapi),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DM, &smr_dm_methods),
 	{}
 };
@@ -801,12 +799,7 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	SMR_OPS_DMAH(alloc_dmah, dealloc_dmah)
 
-	SMR_OPS_CNTR(smr_comp_cntr_create, smr_comp_cntr_destroy)
-	SMR_OPS_CNTR_USE(smr_comp_cntr_attach, smr_comp_cntr_modify,
-			 smr_comp_cntr_read)
-
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
-	SMR_SIZE_CNTR(smr_comp_cntr, ibcc)
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, smr_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, smr_pd, ibpd),

@@ -42,7 +42,6 @@ FIXTURE(nth)
 	struct ibv_xrcd *xrcd;
 	struct ibv_dm *dm;
 	struct ibv_qp *sub;		/* the QP that has a counter */
-	uint32_t cntr;
 	void *made;			/* by the verb */
 	int fd;
 };
@@ -324,7 +323,6 @@ static void *make_by(S *self, uint16_t object, uint16_t method)
 }
 
 static void *make_dmah(S *self) { return make_by(self, VT_OBJ_DMAH, VT_METHOD_DMAH_ALLOC); }
-static void *make_cntr(S *self) { return make_by(self, VT_OBJ_COMP_CNTR, VT_METHOD_CNTR_CREATE); }
 
 static int end_dmah(S *self)
 {
@@ -332,51 +330,7 @@ static int end_dmah(S *self)
 				   handle_of(self->made));
 }
 
-static int end_cntr(S *self)
-{
-	return -vt_uobject_destroy(self->parts.pd->context, VT_OBJ_COMP_CNTR,
-				   VT_METHOD_CNTR_DESTROY, handle_of(self->made));
-}
-
 FIXTURE_VARIANT_ADD(nth, dma_handle) { .make = make_dmah, .end = end_dmah, .room = true };
-FIXTURE_VARIANT_ADD(nth, comp_counter) { .make = make_cntr, .end = end_cntr, .room = true };
-
-static int begin_attach(S *self)
-{
-	void *cntr = make_cntr(self);
-
-	if (!cntr)
-		return errno;
-	self->cntr = handle_of(cntr);
-	self->sub = qp_of(self, IBV_QPT_UD, 4);
-	return self->sub ? 0 : errno;
-}
-
-static void *make_attach(S *self)
-{
-	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_QP, VT_METHOD_QP_ATTACH_CNTR);
-
-	vt_ucmd_object(&cmd, VT_ATTACH_QP, self->sub->handle);
-	vt_ucmd_object(&cmd, VT_ATTACH_CNTR, self->cntr);
-	vt_ucmd_value(&cmd, VT_ATTACH_OPS, 1, 4);
-	return changed(-vt_ucmd_run(&cmd, self->parts.pd->context), self->sub);
-}
-
-/* It is attached until the QP is destroyed. Each of the two calls may fail, and is then not repeated. */
-static int end_attach(S *self)
-{
-	int ret = self->sub ? ibv_destroy_qp(self->sub) : 0;
-
-	if (ret)
-		return ret;
-	self->sub = NULL;
-	self->made = of_handle(self->cntr);
-	return end_cntr(self);
-}
-
-FIXTURE_VARIANT_ADD(nth, comp_counter_attach) {
-	.begin = begin_attach, .make = make_attach, .end = end_attach,
-};
 
 static void *make_dm_buf(S *self)
 {

@@ -749,9 +749,6 @@ WHY(CQ_PARENT)
 }
 
 ELSEWHERE(CQ_RESPONSE, "an older provider")
-ELSEWHERE(CNTR_KIND, "see comp_cntr.c, attach_rules")
-ELSEWHERE(CNTR_OPS, "the core knows no operation that softmr does not know")
-ELSEWHERE(CNTR_STATE, "see comp_cntr.c, attach_rules")
 ELSEWHERE(CQ_VECTOR, "the core refuses it first")
 
 WHY(CQ_CQE)
@@ -1547,8 +1544,6 @@ TEST_F(why, in_use_dm)
 	EXPECT_EQ(0, ibv_free_dm(dm));
 }
 
-ELSEWHERE(CNTR_ATTRS, "see userspace/tests/memory_test.c: libibverbs has the call from 65 on")
-ELSEWHERE(CNTR_MASK, "see userspace/tests/memory_test.c: likewise")
 ELSEWHERE(OLD_MODULE, "see userspace/tests/context_test.c: the module here is not older")
 ELSEWHERE(RING_UNKNOWN, "see userspace/tests/rings_test.c: the module describes rings well")
 ELSEWHERE(NO_MEMORY, "see verbs_fail_nth.c")

@@ -76,49 +76,6 @@
 #endif
 
 /*
- * Completion counters: their operations. Older kernels have none; other objects' types are used
- * as placeholders, and nothing is called.
- */
-#ifdef HAVE_COMP_CNTR
-#define SMR_CNTR_ENTRY_TYPE	enum ib_comp_cntr_entry
-#define SMR_CNTR_OP_TYPE	enum ib_comp_cntr_modify_op
-#define SMR_CNTR_OPS(attr)	((attr)->op_mask)
-#define SMR_CNTR_SAY(caps, what, value)	((caps)->what = value)
-#define SMR_CNTR_ATTRS(attr) \
-	ADD_UVERBS_ATTRIBUTES_SIMPLE(comp_cntr_attrs, UVERBS_OBJECT_COMP_CNTR, \
-				     UVERBS_METHOD_COMP_CNTR_CREATE, attr)
-#define SMR_CNTR_UAPI \
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_COMP_CNTR, &comp_cntr_attrs),
-#define SMR_OPS_CNTR(create, destroy) \
-	.create_comp_cntr = create, \
-	.destroy_comp_cntr = destroy,
-#define SMR_OPS_CNTR_USE(attach, modify, read) \
-	.qp_attach_comp_cntr = attach, \
-	.modify_comp_cntr = modify, \
-	.read_comp_cntr = read,
-#define SMR_OPS_CNTR_CAPS(caps) \
-	.query_comp_cntr_caps = caps,
-#define SMR_SIZE_CNTR(type, member) \
-	INIT_RDMA_OBJ_SIZE(ib_comp_cntr, type, member),
-#else
-#define ib_comp_cntr			ib_dm
-#define ib_comp_cntr_caps		ib_dm_alloc_attr
-#define ib_qp_attach_comp_cntr_attr	ib_dm_alloc_attr
-#define IB_COMP_CNTR_ENTRY_ERR		1
-#define IB_COMP_CNTR_MODIFY_OP_SET	0
-#define SMR_CNTR_ENTRY_TYPE		u32
-#define SMR_CNTR_OP_TYPE		u32
-#define SMR_CNTR_OPS(attr)		0
-#define SMR_CNTR_SAY(caps, what, value)	((void)(value))
-#define SMR_CNTR_ATTRS(attr)
-#define SMR_CNTR_UAPI
-#define SMR_OPS_CNTR(create, destroy)
-#define SMR_OPS_CNTR_USE(attach, modify, read)
-#define SMR_OPS_CNTR_CAPS(caps)
-#define SMR_SIZE_CNTR(type, member)
-#endif
-
-/*
  * The part of the command that ib_device_ops.create_cq and reg_user_mr_dmabuf get: all of it,
  * or only the driver's part.
  */

@@ -372,8 +372,6 @@ struct smr_rd_res {
  * @active: the other fields are in use
  * @first: the next response is the first
  * @atomic: the answer is that to an atomic, and @va is the original value
- * @counts: bytes of a READ that is executed for the first time, plus 1; added to the completion
- *	counter when the stream ends. 0: do not count
  * @repeat: it was answered before
  */
 struct smr_read_stream {
@@ -385,22 +383,8 @@ struct smr_read_stream {
 	bool active;
 	bool first;
 	bool atomic;
-	u64 counts;
 	bool repeat;
 };
-
-/* Operations for completion counters; the bits of enum ib_uverbs_qp_attach_comp_cntr_op */
-enum smr_comp_op {
-	SMR_COMP_SEND,
-	SMR_COMP_RECV,
-	SMR_COMP_READ,
-	SMR_COMP_REMOTE_READ,
-	SMR_COMP_WRITE,
-	SMR_COMP_REMOTE_WRITE,
-	SMR_COMP_OPS,
-};
-
-#define SMR_COMP_ALL	(BIT(SMR_COMP_OPS) - 1)
 
 /**
  * struct smr_responder - the responder's state
@@ -573,9 +557,6 @@ struct smr_ends {
  * @pace: its rate limit, or NULL; set once, under @mutex, while its tasks are paused
  * @windows: type 2 windows associated with this QP; has its own lock
  * @handed: the operation handed to a peer on this host
- * @counted: true if some of @cntrs are attached; written with them
- * @cntrs: counters of completed operations, by enum smr_comp_op, or NULL; written
- *	under @mutex, in RESET or INIT only
  */
 struct smr_qp {
 	struct ib_qp ibqp;
@@ -622,8 +603,6 @@ struct smr_qp {
 	struct smr_pace *pace;
 	struct smr_mw_owner windows;
 	struct smr_local handed;
-	bool counted;
-	struct smr_comp_cntr *cntrs[SMR_COMP_OPS];
 };
 
 /**

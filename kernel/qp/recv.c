@@ -5,7 +5,6 @@
  */
 #include "qp/recv.h"
 
-#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/paging.h"
@@ -119,8 +118,6 @@ static void recv_post(struct smr_qp *qp, struct smr_cqe *cqe, bool solicited)
 	cqe->wr_id = qp->resp.rwqe.wr_id;
 	cqe->qp_num = qp->ibqp.qp_num;
 	qp->resp.have_rwqe = false;
-	smr_comp_count(qp, SMR_COMP_RECV, cqe->status != IB_WC_SUCCESS,
-		       cqe->byte_len);
 	trace_smr_recv_done(&qp->ibqp, cqe->wr_id, cqe->status,
 			    cqe->byte_len);
 	if (smr_qp_is_xrc(qp))

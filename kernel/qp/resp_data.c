@@ -3,7 +3,6 @@
 #include "qp/resp_data.h"
 
 #include "net/wire.h"
-#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/local_wr.h"
 #include "qp/recv.h"
@@ -269,9 +268,6 @@ enum smr_step smr_exec_write(struct smr_exec *x)
 		if (!smr_exec_ok(x, step))
 			return step;
 	}
-	if (hdr->op->flags & SMR_OP_LAST)
-		smr_comp_count(x->qp, SMR_COMP_REMOTE_WRITE, false,
-			       x->qp->resp.received);
 	if (hdr->op->flags & SMR_OP_IMM)
 		smr_recv_done(x->qp, hdr, x->qp->resp.received);
 	return SMR_STEP_DONE;
@@ -279,7 +275,6 @@ enum smr_step smr_exec_write(struct smr_exec *x)
 
 const struct smr_resp_class smr_class_send = {
 	.message = true,
-	.counter = SMR_COMP_OPS,
 	.check = smr_check_send,
 	.exec = smr_exec_send,
 };
@@ -287,7 +282,6 @@ const struct smr_resp_class smr_class_send = {
 const struct smr_resp_class smr_class_write = {
 	.message = true,
 	.access = IB_ACCESS_REMOTE_WRITE,
-	.counter = SMR_COMP_REMOTE_WRITE,
 	.check = smr_check_write,
 	.exec = smr_exec_write,
 	.why = invalid_write,

@@ -38,7 +38,6 @@ struct smr_exec {
  * @keeps: an entry of max_dest_rd_atomic is kept for duplicates
  * @access: enum ib_access_flags that the QP must permit, unless @rights is set
  * @len: bytes of memory accessed; 0: the RETH has them
- * @counter: counts the requests that fail; SMR_COMP_OPS: none does
  * @rights: returns the enum ib_access_flags that this request needs; -1, which no QP permits, if
  *	it is malformed. NULL: @access
  * @check: checks that only this class needs, after those of all classes; no side effects
@@ -53,7 +52,6 @@ struct smr_resp_class {
 	bool keeps;
 	u16 access;
 	u8 len;
-	enum smr_comp_op counter;
 	int (*rights)(const struct smr_hdr *hdr);
 	enum smr_resp_verdict (*check)(struct smr_qp *qp, const struct smr_op *op);
 	enum smr_step (*exec)(struct smr_exec *x);

@@ -153,7 +153,6 @@ static enum smr_step flush_exec(struct smr_exec *x)
 }
 
 const struct smr_resp_class smr_class_flush = {
-	.counter = SMR_COMP_OPS,
 	.rights = flush_rights,
 	.check = flush_check,
 	.exec = flush_exec,

@@ -9,7 +9,6 @@
 
 #include "net/train.h"
 #include "net/wire.h"
-#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/packet.h"
 #include "qp/paging.h"
@@ -141,17 +140,6 @@ static bool read_open(struct smr_qp *qp)
 	return verdict == SMR_KEY_OK;
 }
 
-/* At the end of the stream, count the READ, unless it is repeated. */
-static void read_count(struct smr_qp *qp, bool failed)
-{
-	struct smr_read_stream *read = &qp->resp.read;
-
-	if (read->counts)
-		smr_comp_count(qp, SMR_COMP_REMOTE_READ, failed,
-			       read->counts - 1);
-	read->counts = 0;
-}
-
 static struct smr_reason read_why(const struct smr_qp *qp, enum smr_resp_verdict verdict)
 {
 	const struct smr_read_stream *read = &qp->resp.read;
@@ -178,7 +166,6 @@ static enum smr_step read_broken(struct smr_qp *qp,
 	qp->resp.read.active = false;
 	if (qp->resp.read.repeat)
 		return SMR_STEP_DONE;
-	read_count(qp, true);
 	smr_reply_read_error(qp, qp->resp.read.psn, verdict, read_why(qp, verdict));
 	return SMR_STEP_DONE;
 }
@@ -210,13 +197,10 @@ static enum smr_step read_sent(struct answer *a, struct smr_budget *budget, int 
 		budget->left -= smr_psn_off(a->next.psn, read->psn) *
 			      (a->qp->mtu + SMR_COST_PACKET);
 		*read = a->next;
-		if (!read->active)
-			read_count(a->qp, false);
 		return SMR_STEP_DONE;
 	default:
 		/* Treat it as lost by the network; the requester will repeat the request. */
 		read->active = false;
-		read_count(a->qp, false);
 		return SMR_STEP_DONE;
 	}
 }
@@ -311,17 +295,6 @@ static enum smr_step read_slice(struct smr_exec *x)
 	return smr_exec_ok(x, step) ? smr_exec_slice_done(x, hdr->dma_len) : step;
 }
 
-static enum smr_step read_local(struct smr_exec *x)
-{
-	enum smr_step step = read_slice(x);
-
-	if (smr_exec_ok(x, step))
-		smr_comp_count(x->qp, SMR_COMP_REMOTE_READ, false,
-			       x->op->hdr->dma_len);
-	return step;
-}
-
-/* Begin to answer a READ; a repeated one is not counted. */
 static void read_begin(struct smr_qp *qp, const struct smr_hdr *hdr, bool repeat)
 {
 	struct smr_read_stream *read = &qp->resp.read;
@@ -333,7 +306,6 @@ static void read_begin(struct smr_qp *qp, const struct smr_hdr *hdr, bool repeat
 	read->left = hdr->dma_len;
 	read->first = true;
 	read->atomic = false;
-	read->counts = repeat ? 0 : (u64)hdr->dma_len + 1;
 	read->repeat = repeat;
 	read->active = true;
 }
@@ -355,7 +327,6 @@ void smr_resp_orig(struct smr_qp *qp, const struct smr_hdr *hdr, u64 orig, bool 
 	read->left = 0;
 	read->first = true;
 	read->atomic = true;
-	read->counts = 0;
 	read->repeat = repeat;
 	read->active = true;
 }
@@ -386,7 +357,7 @@ static struct smr_reason invalid_read(const struct smr_qp *qp, const struct smr_
 static enum smr_step read_exec(struct smr_exec *x)
 {
 	if (x->op->local)
-		return read_local(x);
+		return read_slice(x);
 	smr_rd_res_add(x->qp, x->op, x->op->npsn);
 	read_begin(x->qp, x->op->hdr, false);
 	return SMR_STEP_DONE;
@@ -480,7 +451,6 @@ void smr_repeat_atomic(struct smr_qp *qp, const struct smr_hdr *hdr)
 const struct smr_resp_class smr_class_read = {
 	.keeps = true,
 	.access = IB_ACCESS_REMOTE_READ,
-	.counter = SMR_COMP_REMOTE_READ,
 	.check = read_check,
 	.exec = read_exec,
 	.repeat = read_repeat,

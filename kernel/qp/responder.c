@@ -9,7 +9,6 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
-#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
 #include "qp/local_wr.h"
@@ -247,9 +246,6 @@ static void op_refuse(struct smr_qp *qp, const struct smr_op *op,
 		smr_rx_part(op->skb)->reason = verdict_drops[op->verdict];
 	if (qp->service == SMR_TRANSPORT_UC)
 		op_abandon(qp, op);
-	/* a frame has no headers */
-	if (r->fatal && op->hdr->op && op->hdr->op->class)
-		smr_comp_count(qp, smr_resp_class(op->hdr)->counter, true, 0);
 	if (r->fatal)
 		smr_reply_fatal(qp, r, why);
 	else if (r->shared && qp->srq && qp->resp.have_rwqe)

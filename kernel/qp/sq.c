@@ -10,7 +10,6 @@
 
 #include "compat/ib.h"
 #include "net/wire.h"
-#include "qp/comp_cntr.h"
 #include "qp/core.h"
 #include "qp/cq.h"
 #include "qp/opcode.h"
@@ -285,28 +284,13 @@ bool smr_sq_fetch_more(struct smr_qp *qp)
 	return sq_take(qp, smr_ring_pending(&qp->sq.ring));
 }
 
-/* The kind of a work request for counters. A malformed one completes as a SEND. */
-static enum smr_comp_op comp_op(const struct smr_wr_info *wr)
-{
-	switch (wr ? wr->wc : IB_WC_SEND) {
-	case IB_WC_SEND:
-		return SMR_COMP_SEND;
-	case IB_WC_RDMA_READ:
-		return SMR_COMP_READ;
-	case IB_WC_RDMA_WRITE:
-		return SMR_COMP_WRITE;
-	default:
-		return SMR_COMP_OPS;
-	}
-}
-
 static bool wqe_is_signaled(const struct smr_qp *qp,
 			    const struct smr_swqe *wqe)
 {
 	return qp->sig_all || wqe->send_flags & IB_SEND_SIGNALED;
 }
 
-/* Count a work request, and post its completion if it is signaled or has failed. */
+/* Post the completion of a work request if it is signaled or has failed. */
 static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		      enum ib_wc_status status, u32 why)
 {
@@ -321,7 +305,6 @@ static void send_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 		.qp_num = qp->ibqp.qp_num,
 	};
 
-	smr_comp_count(qp, comp_op(wr), status != IB_WC_SUCCESS, wqe->len);
 	if (!status && !wqe_is_signaled(qp, wqe))
 		return;
 	trace_smr_send_done(&qp->ibqp, cqe.wr_id, status, cqe.byte_len);
@@ -369,8 +352,7 @@ void smr_send_retire(struct smr_qp *qp)
 	send_pop(qp);
 	smr_tally(&sent->messages, 1);
 	smr_tally(&sent->bytes, wqe->len);
-	/* Most requests are not signaled, and most QPs have no completion counters. */
-	if (wqe_is_signaled(qp, wqe) || unlikely(READ_ONCE(qp->counted)))
+	if (wqe_is_signaled(qp, wqe))
 		send_done(qp, wqe, IB_WC_SUCCESS, 0);
 }
 

@@ -375,19 +375,6 @@ enum smr_query_context_attrs {
 	SMR_ATTR_QUERY_CONTEXT_RESP = (1U << 12),
 };
 
-/* The unit of a completion counter: a driver attribute of the command that creates one. */
-enum smr_comp_cntr_attrs {
-	/* enum smr_comp_cntr_type; absent: SMR_COMP_CNTR_WRS */
-	SMR_ATTR_COMP_CNTR_TYPE = (1U << 12),
-};
-
-enum smr_comp_cntr_type {
-	/* successful operations are counted one by one */
-	SMR_COMP_CNTR_WRS,
-	/* their bytes are added up */
-	SMR_COMP_CNTR_BYTES,
-};
-
 /* Device memory, and how to map it: a driver method of the DM object. */
 enum smr_dm_methods {
 	SMR_METHOD_DM_QUERY = (1U << 12),

@@ -8,7 +8,7 @@
  *	0x01..	verbs: memory regions
  *	0x02..	verbs: memory windows
  *	0x03..	verbs: queue pairs
- *	0x04..	verbs: completion queues and counters
+ *	0x04..	verbs: completion queues
  *	0x05..	verbs: receive queues
  *	0x06..	verbs: addresses
  *	0x07..	verbs: steering rules
@@ -105,9 +105,6 @@
 	X(CQ_WC_FLAGS, 0x0405, EOPNOTSUPP)				\
 	X(CQ_PARENT, 0x0406, EINVAL)					\
 	X(CQ_RESPONSE, 0x0407, EINVAL)					\
-	X(CNTR_KIND, 0x0411, EOPNOTSUPP)				\
-	X(CNTR_OPS, 0x0412, EOPNOTSUPP)					\
-	X(CNTR_STATE, 0x0413, EINVAL)					\
 	X(SRQ_TYPE, 0x0501, EOPNOTSUPP)					\
 	X(SRQ_WR, 0x0502, EINVAL)					\
 	X(SRQ_SGE, 0x0503, EINVAL)					\
@@ -172,8 +169,6 @@
 	X(FILES, 0x0f0e, EMFILE)					\
 	X(COMMAND_MEMORY, 0x0f0f, EFAULT)				\
 	X(IN_USE, 0x0f10, EBUSY)					\
-	X(CNTR_ATTRS, 0x0f11, EOPNOTSUPP)				\
-	X(CNTR_MASK, 0x0f12, EOPNOTSUPP)				\
 	X(OLD_MODULE, 0x0f13, EOPNOTSUPP)				\
 	X(RING_UNKNOWN, 0x0f14, EPROTO)					\
 	X(UNSAID, 0x0fff, 0)

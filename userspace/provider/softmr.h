@@ -209,13 +209,6 @@ int smr_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle);
 void smr_unimport_mr(struct ibv_mr *mr);
 
-/* comp_cntr.c */
-struct ibv_comp_cntr *smr_create_comp_cntr(struct ibv_context *context,
-					   struct ibv_comp_cntr_init_attr *attr);
-int smr_destroy_comp_cntr(struct ibv_comp_cntr *cntr);
-int smr_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *cntr,
-			 struct ibv_qp_attach_comp_cntr_attr *attr);
-
 /* cq.c */
 struct ibv_cq *smr_create_cq(struct ibv_context *context, int cqe,
 			     struct ibv_comp_channel *channel,

@@ -19,7 +19,6 @@ enum smr_kind {
 	SMR_KIND_QP = 4,
 	SMR_KIND_XRCD = 7,
 	SMR_KIND_DMAH = 10,
-	SMR_KIND_COMP_CNTR = 11,
 	SMR_KIND_DM = 15,
 };
 

@@ -205,15 +205,6 @@ REASON(CQ_PARENT, "",
 REASON(CQ_RESPONSE, "cqe",
        "the command to resize the queue has no room for the description of the new ring",
        "update libsoftmr1, which is older than the module")
-REASON(CNTR_KIND, "type",
-       "a completion counter of kind {type} is not supported",
-       "count work requests (0) or bytes (1)")
-REASON(CNTR_OPS, "ops:x",
-       "not all of the operations {ops} can be counted",
-       "use the operations that the query of the counters' capabilities lists")
-REASON(CNTR_STATE, "state:state",
-       "a counter can be attached in RESET or INIT, but not in {state}",
-       "attach it before the queue pair goes to RTR")
 
 REASON(SRQ_TYPE, "type",
        "a shared receive queue of type {type} is not supported",
@@ -413,12 +404,6 @@ REASON(COMMAND_MEMORY, "",
 REASON(IN_USE, "kind:kind",
        "an object of the kind {kind} is in use: others that were made with it exist, or another thread uses it",
        "destroy the others first: queue pairs, then completion and receive queues, regions, protection domains")
-REASON(CNTR_ATTRS, "type flags:x",
-       "a completion counter of type {type} with the flags {flags} is not supported",
-       "use IBV_COMP_CNTR_TYPE_WRS or IBV_COMP_CNTR_TYPE_BYTES, and no flags")
-REASON(CNTR_MASK, "op_mask:x unknown:x",
-       "of the operations {op_mask}, a completion counter does not support {unknown}",
-       "leave them out")
 REASON(OLD_MODULE, "",
        "the module or the kernel is older than libsoftmr, and does not support the call",
        "update the module (softmr-dkms), and load it again")

@@ -121,7 +121,8 @@ static const struct { int error; const char *name; } errnos[] = {
 
 static const char *const kinds[] = {
 	"PD", "AH", "CQ", "SRQ", "QP", "MR", "MW", "XRC domain", "steering rule",
-	"multicast membership", "DMA handle", "completion counter",
+	"multicast membership", "DMA handle",
+	[12] = "flow counters", "work queue", "table of work queues",
 	[15] = "device memory",
 };
 

@@ -12,10 +12,6 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-/* Older headers of the kernel lack them. A macro hides a constant of the same value. */
-#define UVERBS_OBJECT_COMP_CNTR		19
-#define UVERBS_METHOD_COMP_CNTR_CREATE	0
-
 /* A command */
 struct ibv_command_buffer {
 	/* a buffer whose attributes are sent as well; softmr has none */

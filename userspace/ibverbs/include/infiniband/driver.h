@@ -23,7 +23,6 @@
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
 struct ibv_command_buffer;
-struct ibv_comp_cntr_caps;
 struct ibv_fd_arr;
 struct verbs_create_cq_prov_attr;
 struct verbs_sysfs_dev;

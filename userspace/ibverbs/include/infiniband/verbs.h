@@ -32,16 +32,6 @@
 /* 64 */
 #define IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC	(1 << 2)
 
-/* 65 */
-#define IBV_COMP_CNTR_TYPE_WRS				0
-#define IBV_COMP_CNTR_TYPE_BYTES			1
-#define IBV_QP_ATTACH_COMP_CNTR_OP_SEND			(1 << 0)
-#define IBV_QP_ATTACH_COMP_CNTR_OP_RECV			(1 << 1)
-#define IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ		(1 << 2)
-#define IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ	(1 << 3)
-#define IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE		(1 << 4)
-#define IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE	(1 << 5)
-
 #ifndef SMR_VERBS_HAS_DMAH
 struct ibv_dmah {
 	struct ibv_context *context;
@@ -67,24 +57,6 @@ struct ibv_mr_init_attr {
 	int fd;
 	uint64_t fd_offset;
 	struct ibv_dmah *dmah;
-};
-#endif
-
-#ifndef SMR_VERBS_HAS_COMP_CNTR
-struct ibv_comp_cntr {
-	struct ibv_context *context;
-	uint32_t handle;
-};
-
-struct ibv_comp_cntr_init_attr {
-	uint32_t comp_mask;
-	unsigned int type;
-	uint32_t flags;
-};
-
-struct ibv_qp_attach_comp_cntr_attr {
-	uint32_t comp_mask;
-	uint32_t op_mask;
 };
 #endif
 

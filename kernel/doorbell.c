@@ -27,6 +27,7 @@
 #include "qp/life.h"
 #include "ucontext.h"
 #include "uapi/softmr-abi.h"
+#include "why.h"
 
 /**
  * struct smr_bell - the state that the files of a context share
@@ -154,7 +155,8 @@ static int UVERBS_HANDLER(SMR_METHOD_DOORBELL_OPEN)(struct uverbs_attr_bundle *a
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	refcount_inc(&bell->ref);
-	return smr_give_fd(attrs, SMR_ATTR_DOORBELL_FD, file);
+	return smr_why_errno(smr_uctx_whys(uctx), 0,
+			     smr_give_fd(attrs, SMR_ATTR_DOORBELL_FD, file));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DOORBELL_OPEN,

@@ -20,7 +20,6 @@
 #include "capture.h"
 #include "compat/ib.h"
 #include "compat/udata.h"
-#include "dm_export.h"
 #include "doorbell.h"
 #include "give_fd.h"
 #include "kmr.h"
@@ -694,29 +693,8 @@ DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_QUERY,
 								   length),
 						UA_MANDATORY));
 
-static int UVERBS_HANDLER(SMR_METHOD_DM_EXPORT)(struct uverbs_attr_bundle *attrs)
-{
-	struct ib_dm *ibdm = uverbs_attr_get_obj(attrs, SMR_ATTR_DM_EXPORT_DM);
-	struct dma_buf *buf = smr_dm_export(to_smr_dm(ibdm));
-	int ret = PTR_ERR_OR_ZERO(buf);
-
-	/* The file is the dma-buf's only reference. */
-	if (!ret)
-		ret = smr_give_fd(attrs, SMR_ATTR_DM_EXPORT_FD, buf->file);
-	return smr_why_errno(smr_attrs_whys(attrs), 0, ret);
-}
-
-DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_DM_EXPORT,
-			    UVERBS_ATTR_IDR(SMR_ATTR_DM_EXPORT_DM,
-					    UVERBS_OBJECT_DM,
-					    UVERBS_ACCESS_READ, UA_MANDATORY),
-			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_DM_EXPORT_FD,
-						UVERBS_ATTR_TYPE(s32),
-						UA_MANDATORY));
-
 ADD_UVERBS_METHODS(smr_dm_methods, UVERBS_OBJECT_DM,
-		   &UVERBS_METHOD(SMR_METHOD_DM_QUERY),
-		   &UVERBS_METHOD(SMR_METHOD_DM_EXPORT));
+		   &UVERBS_METHOD(SMR_METHOD_DM_QUERY));
 
 const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),

@@ -332,23 +332,6 @@ static int end_dmah(S *self)
 
 FIXTURE_VARIANT_ADD(nth, dma_handle) { .make = make_dmah, .end = end_dmah, .room = true };
 
-static void *make_dm_buf(S *self)
-{
-	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DM, SMR_METHOD_DM_EXPORT);
-	int32_t fd = -1;
-	int ret;
-
-	vt_ucmd_object(&cmd, SMR_ATTR_DM_EXPORT_DM, self->dm->handle);
-	vt_ucmd_out(&cmd, SMR_ATTR_DM_EXPORT_FD, &fd, sizeof(fd));
-	ret = vt_ucmd_run(&cmd, self->parts.pd->context);
-	return changed(-ret, of_handle(fd));
-}
-
-static int end_dm_buf(S *self)
-{
-	return close(handle_of(self->made)) ? errno : 0;
-}
-
 static void *make_dm_mr(S *self)
 {
 	return ibv_reg_dm_mr(self->parts.pd, self->dm, 0, 4096, IBV_ACCESS_ZERO_BASED);
@@ -356,7 +339,6 @@ static void *make_dm_mr(S *self)
 
 static int end_mr(S *self) { return ibv_dereg_mr(self->made); }
 
-FIXTURE_VARIANT_ADD(nth, dm_export) { .make = make_dm_buf, .end = end_dm_buf };
 FIXTURE_VARIANT_ADD(nth, dm_mr) { .make = make_dm_mr, .end = end_mr, .room = true };
 
 /* -- the test */

@@ -1448,23 +1448,17 @@ WHY(COMMAND_MEMORY)
 
 WHY(FILES)
 {
-	struct ibv_dm *dm = alloc_dm(self, PAGE, 0);
-	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DM, SMR_METHOD_DM_EXPORT);
-	int32_t fd = dup(0);
 	struct rlimit lim, none;
+	int fd = dup(0);
 
-	ASSERT_NE(NULL, dm);
 	ASSERT_LE(0, fd);
-	vt_ucmd_object(&cmd, SMR_ATTR_DM_EXPORT_DM, dm->handle);
-	vt_ucmd_out(&cmd, SMR_ATTR_DM_EXPORT_FD, &fd, sizeof(fd));
 	close(fd);
 	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &lim));
 	none = (struct rlimit){ fd, lim.rlim_max };
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
-	EXPECT_EQ(-EMFILE, vt_ucmd_run(&cmd, self->ctx));
+	EXPECT_EQ(-EMFILE, vt_ucmd_file(self->ctx, SMR_METHOD_DOORBELL_OPEN, SMR_ATTR_DOORBELL_FD));
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &lim));
 	EXPECT_WHY(self->ctx, FILES, 0, 0);
-	EXPECT_EQ(0, ibv_free_dm(dm));
 }
 
 ELSEWHERE(DEVICE_GOES, "a region whose page is waited for while its link is removed")

@@ -378,19 +378,12 @@ enum smr_query_context_attrs {
 /* Device memory, and how to map it: a driver method of the DM object. */
 enum smr_dm_methods {
 	SMR_METHOD_DM_QUERY = (1U << 12),
-	SMR_METHOD_DM_EXPORT,
 };
 
 enum smr_dm_query_attrs {
 	SMR_ATTR_DM_QUERY_DM = (1U << 12),
 	/* struct smr_dm_info */
 	SMR_ATTR_DM_QUERY_INFO,
-};
-
-enum smr_dm_export_attrs {
-	SMR_ATTR_DM_EXPORT_DM = (1U << 12),
-	/* the file descriptor of a dma-buf, 4 bytes */
-	SMR_ATTR_DM_EXPORT_FD,
 };
 
 struct smr_dm_info {

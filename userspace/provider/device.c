@@ -47,7 +47,6 @@ static const struct verbs_context_ops smr_context_ops = {
 	.destroy_qp = smr_destroy_qp,
 	.destroy_srq = smr_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
-	.dm_export_dmabuf_fd = smr_dm_export_dmabuf_fd,
 	.free_context = smr_free_context,
 	.free_dm = smr_free_dm,
 	.get_srq_num = smr_get_srq_num,

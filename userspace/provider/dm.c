@@ -188,29 +188,6 @@ struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 }
 
 /**
- * smr_dm_export_dmabuf_fd - export device memory as a dma-buf
- * @ibdm: the memory; the buffer remains after it is freed
- *
- * Return: a file descriptor, or -1 and errno.
- */
-int smr_dm_export_dmabuf_fd(struct ibv_dm *ibdm)
-{
-	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, SMR_METHOD_DM_EXPORT, 2);
-	int32_t fd;
-	int ret;
-
-	fill_attr_in_obj(cmd, SMR_ATTR_DM_EXPORT_DM,
-			 to_smr_dm(ibdm)->vdm.handle);
-	fill_attr_out_ptr(cmd, SMR_ATTR_DM_EXPORT_FD, &fd);
-	ret = execute_ioctl(ibdm->context, cmd);
-	if (ret) {
-		errno = smr_why_old(ibdm->context, ret);
-		return -1;
-	}
-	return fd;
-}
-
-/**
  * smr_reg_dm_mr - register a part of device memory
  * @dm: the memory
  * @offset: of the region in the memory

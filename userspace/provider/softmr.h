@@ -177,7 +177,6 @@ struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
 int smr_free_dm(struct ibv_dm *dm);
 struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle);
 void smr_unimport_dm(struct ibv_dm *dm);
-int smr_dm_export_dmabuf_fd(struct ibv_dm *dm);
 struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			     uint64_t offset, size_t length,
 			     unsigned int access);

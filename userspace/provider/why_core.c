@@ -134,12 +134,6 @@ int smr_why_in_use(struct ibv_context *context, uint32_t qpn,
 	return err == EBUSY ? smr_refuse(context, qpn, IN_USE, kind) : err;
 }
 
-/* EPROTONOSUPPORT: the module or the kernel lacks the method. */
-int smr_why_old(struct ibv_context *context, int err)
-{
-	return err == EPROTONOSUPPORT ? smr_refuse(context, 0, OLD_MODULE, 0) : err;
-}
-
 int smr_why_ring(struct ibv_context *context, int err)
 {
 	if (err == ENOMEM)

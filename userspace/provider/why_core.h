@@ -32,8 +32,6 @@ void smr_why_address(struct ibv_context *context, uint32_t qpn,
 int smr_why_in_use(struct ibv_context *context, uint32_t qpn,
 		   enum smr_kind kind, int err) __attribute__((cold));
 
-int smr_why_old(struct ibv_context *context, int err) __attribute__((cold));
-
 /* The result of mapping a ring, with a reason */
 int smr_why_ring(struct ibv_context *context, int err);
 

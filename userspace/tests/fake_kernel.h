@@ -52,7 +52,6 @@ enum fake_ring_fault {
 };
 
 /* State and settings of the fake kernel */
- * @reg_err: the error of commands for regions, DMA handles, flow rules, and for the
 struct fake_kernel {
 	int doorbell_err;		/* the error of the next doorbells, or 0 */
 	void (*at_doorbell)(void);	/* called by each doorbell, or NULL */

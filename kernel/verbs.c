@@ -486,9 +486,6 @@ static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	ret = smr_udata_result(udata, ib_no_udata_io(udata));
 	if (ret)
 		return ERR_PTR(ret);
-	/* The hints of a DMA handle apply only to pinned pages. */
-	if (SMR_HAS_DMAH(dmah) && access & IB_ACCESS_ON_DEMAND)
-		return smr_why_ptr(to_smr_pd(pd)->whys, MR_HINTS_ON_DEMAND, access);
 	return made_mr(smr_mr_reg(to_smr_pd(pd), start, length, iova, access));
 }
 
@@ -529,9 +526,6 @@ static struct ib_mr *rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	struct smr_why_log *log = to_smr_pd(pd)->whys;
 	int ret = smr_udata_result(udata, ib_no_udata_io(udata));
 
-	if (!ret && SMR_MR_HAS_DMAH(ibmr) && flags & IB_MR_REREG_ACCESS &&
-	    access & IB_ACCESS_ON_DEMAND)
-		ret = smr_why(log, MR_HINTS_ON_DEMAND, access);
 	if (!ret)
 		ret = smr_mr_rereg(to_smr_mr(ibmr), flags, start, length, iova,
 				   access, pd);
@@ -615,25 +609,6 @@ static int alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 static int dealloc_mw(struct ib_mw *ibmw)
 {
 	smr_mw_dealloc(to_smr_mw(ibmw));
-	return 0;
-}
-
-/*
- * A DMA handle tells a PCIe device which CPU will use the data that it writes, and the kind of
- * memory. softmr copies by the CPU, and needs no such hints: the handle is only counted.
- */
-static int __maybe_unused alloc_dmah(struct ib_dmah *ibdmah,
-				     struct uverbs_attr_bundle *attrs)
-{
-	return smr_limit_take(smr_uctx_limits(attrs->context), SMR_LIMIT_DMAH,
-			      smr_attrs_whys(attrs));
-}
-
-static int __maybe_unused dealloc_dmah(struct ib_dmah *ibdmah,
-				       struct uverbs_attr_bundle *attrs)
-{
-	smr_limit_give(smr_uctx_limits(ibdmah->uobject->context),
-		       SMR_LIMIT_DMAH);
 	return 0;
 }
 
@@ -774,8 +749,6 @@ const struct ib_device_ops smr_verbs_ops = {
 
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
-
-	SMR_OPS_DMAH(alloc_dmah, dealloc_dmah)
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, smr_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, smr_cq, ibcq),

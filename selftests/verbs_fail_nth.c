@@ -322,15 +322,6 @@ static void *make_by(S *self, uint16_t object, uint16_t method)
 	return changed(-ret, of_handle(made->data));
 }
 
-static void *make_dmah(S *self) { return make_by(self, VT_OBJ_DMAH, VT_METHOD_DMAH_ALLOC); }
-
-static int end_dmah(S *self)
-{
-	return -vt_uobject_destroy(self->parts.pd->context, VT_OBJ_DMAH, VT_METHOD_DMAH_FREE,
-				   handle_of(self->made));
-}
-
-FIXTURE_VARIANT_ADD(nth, dma_handle) { .make = make_dmah, .end = end_dmah, .room = true };
 
 static void *make_dm_mr(S *self)
 {

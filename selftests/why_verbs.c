@@ -227,32 +227,6 @@ WHY(MR_OTHER_PROCESS)
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-WHY(MR_HINTS_ON_DEMAND)
-{
-	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DMAH, VT_METHOD_DMAH_ALLOC);
-	struct ib_uverbs_attr *made = vt_ucmd_object(&cmd, VT_DMAH_HANDLE, 0);
-	uint64_t addr = (uintptr_t)self->p;
-	uint32_t dmah, lkey, rkey;
-
-	if (vt_ucmd_run(&cmd, self->ctx))
-		SKIP(return, "the kernel has no DMA handles");
-	dmah = made->data;
-	cmd = vt_ucmd(VT_OBJ_MR, VT_METHOD_REG_MR);
-	vt_ucmd_object(&cmd, VT_REG_MR_HANDLE, 0);
-	vt_ucmd_object(&cmd, VT_REG_MR_PD, self->pd->handle);
-	vt_ucmd_object(&cmd, VT_REG_MR_DMAH, dmah);
-	vt_ucmd_value(&cmd, VT_REG_MR_IOVA, addr, 8);
-	vt_ucmd_value(&cmd, VT_REG_MR_ADDR, addr, 8);
-	vt_ucmd_value(&cmd, VT_REG_MR_LENGTH, LEN, 8);
-	vt_ucmd_value(&cmd, VT_REG_MR_ACCESS, ODP, 4);
-	vt_ucmd_out(&cmd, VT_REG_MR_LKEY, &lkey, 4);
-	vt_ucmd_out(&cmd, VT_REG_MR_RKEY, &rkey, 4);
-	EXPECT_EQ(-EOPNOTSUPP, vt_ucmd_run(&cmd, self->ctx));
-	EXPECT_WHY(self->ctx, MR_HINTS_ON_DEMAND, 0, ODP);
-	EXPECT_EQ(0, vt_uobject_destroy(self->ctx, VT_OBJ_DMAH,
-					VT_METHOD_DMAH_FREE, dmah));
-}
-
 ELSEWHERE(MR_FIXED, "libibverbs refuses it first")
 ELSEWHERE(MR_ATTRS, "see userspace/tests/memory_test.c: libibverbs has the call from 59 on")
 

@@ -19,26 +19,11 @@
 #define SMR_RESIZE_CQE_TYPE	int
 #endif
 
-/*
- * DMA handles: their operations, and the parameter that reg_user_mr and reg_user_mr_dmabuf have
- * for one. SMR_HAS_DMAH(): was a handle passed; SMR_MR_HAS_DMAH(): was one passed when the
- * region was created. Older kernels have none; another object's type is used as a placeholder,
- * and nothing is called.
- */
+/* Newer cores pass a DMA handle to reg_user_mr and reg_user_mr_dmabuf: NULL, as softmr has none. */
 #ifdef HAVE_REG_USER_MR_DMAH
 #define SMR_PARAM_DMAH(dmah)	struct ib_dmah *dmah,
-#define SMR_HAS_DMAH(dmah)	(dmah)
-#define SMR_MR_HAS_DMAH(ibmr)	(ibmr)->dmah
-#define SMR_OPS_DMAH(alloc, dealloc) \
-	.alloc_dmah = alloc, \
-	.dealloc_dmah = dealloc, \
-	.size_ib_dmah = sizeof(struct ib_dmah),
 #else
-#define ib_dmah			ib_dm
 #define SMR_PARAM_DMAH(dmah)
-#define SMR_HAS_DMAH(dmah)	false
-#define SMR_MR_HAS_DMAH(ibmr)	false
-#define SMR_OPS_DMAH(alloc, dealloc)
 #endif
 
 /* Older kernels show SRQs without a driver's part. */

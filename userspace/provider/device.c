@@ -20,7 +20,6 @@ static void smr_free_context(struct ibv_context *context);
 static const struct verbs_context_ops smr_context_ops = {
 	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_dm = smr_alloc_dm,
-	.alloc_dmah = smr_alloc_dmah,
 	.alloc_mw = smr_alloc_mw,
 	.alloc_parent_domain = smr_alloc_parent_domain,
 	.alloc_pd = smr_alloc_pd,
@@ -36,7 +35,6 @@ static const struct verbs_context_ops smr_context_ops = {
 	.create_qp_ex = smr_create_qp_ex,
 	.create_srq = smr_create_srq,
 	.create_srq_ex = smr_create_srq_ex,
-	.dealloc_dmah = smr_dealloc_dmah,
 	.dealloc_mw = smr_dealloc_mw,
 	.dealloc_pd = smr_dealloc_pd,
 	.dealloc_td = smr_dealloc_td,

@@ -64,80 +64,15 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 }
 
 /**
- * smr_alloc_dmah - allocate a DMA handle
- * @attr: hints for devices that access memory over PCIe, which softmr does not do
- *
- * Return: the handle, or NULL and errno.
- */
-struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
-				struct ibv_dmah_init_attr *attr)
-{
-	const uint32_t known = IBV_DMAH_INIT_ATTR_MASK_CPU_ID |
-			       IBV_DMAH_INIT_ATTR_MASK_PH |
-			       IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
-	struct verbs_dmah *dmah;
-	int ret;
-
-	if (attr->comp_mask & ~known) {
-		errno = smr_refuse(context, 0, FIELDS_UNKNOWN, attr->comp_mask,
-				   attr->comp_mask & ~known);
-		return NULL;
-	}
-	dmah = smr_zalloc(context, sizeof(*dmah));
-	if (!dmah)
-		return NULL;
-
-	ret = ibv_cmd_alloc_dmah(context, dmah, attr);
-	if (ret) {
-		free(dmah);
-		errno = ret;
-		return NULL;
-	}
-	return &dmah->dmah;
-}
-
-/**
- * smr_dealloc_dmah - free a DMA handle
- * @dmah: the handle, which stays valid if the kernel refuses: EBUSY while a
- *	region is registered with it
- */
-int smr_dealloc_dmah(struct ibv_dmah *dmah)
-{
-	int ret = smr_ended(dmah->context, 0, SMR_KIND_DMAH,
-			    ibv_cmd_free_dmah(verbs_get_dmah(dmah)));
-
-	if (!ret)
-		free(verbs_get_dmah(dmah));
-	return ret;
-}
-
-static struct ibv_mr *reg_with_dmah(struct ibv_pd *pd,
-				    struct ibv_mr_init_attr *attr)
-{
-	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
-	int err;
-
-	if (!vmr)
-		return NULL;
-	err = ibv_cmd_reg_mr_ex(pd, vmr, attr);
-	/* releases before 65 do not set it */
-	vmr->access = attr->access;
-	return outcome(vmr, err);
-}
-
-/**
  * smr_reg_mr_ex - register memory or a part of a dma-buf
- * @attr: the memory; with a DMA handle or without
- *
- * Without a handle it is an ordinary region, and older kernels can register it.
+ * @attr: the memory
  *
  * Return: the MR, or NULL and errno.
  */
 struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 {
 	const uint64_t known = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR |
-			       IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET |
-			       IBV_REG_MR_MASK_DMAH;
+			       IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET;
 	uint64_t mask = attr->comp_mask;
 	/* a dma-buf has no address that could be the default iova */
 	uint64_t needed = mask & IBV_REG_MR_MASK_FD ?
@@ -157,8 +92,6 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 		errno = smr_refuse(pd->context, 0, MR_ATTRS, mask);
 		return NULL;
 	}
-	if (mask & IBV_REG_MR_MASK_DMAH)
-		return reg_with_dmah(pd, attr);
 	if (mask & IBV_REG_MR_MASK_FD)
 		return smr_reg_dmabuf_mr(pd, attr->fd_offset, attr->length,
 					 attr->iova, attr->fd, attr->access);

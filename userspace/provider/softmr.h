@@ -198,9 +198,6 @@ struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access);
-struct ibv_dmah *smr_alloc_dmah(struct ibv_context *context,
-				struct ibv_dmah_init_attr *attr);
-int smr_dealloc_dmah(struct ibv_dmah *dmah);
 struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
 int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access);

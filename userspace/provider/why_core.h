@@ -18,7 +18,6 @@ enum smr_kind {
 	SMR_KIND_SRQ = 3,
 	SMR_KIND_QP = 4,
 	SMR_KIND_XRCD = 7,
-	SMR_KIND_DMAH = 10,
 	SMR_KIND_DM = 15,
 };
 

@@ -40,9 +40,6 @@ REASON(MR_BUSY, "lkey:x windows first:x",
 REASON(MR_OTHER_PROCESS, "lkey:x was:access access:access",
        "region {lkey} is memory of another process, and only that process can make it writable",
        "call ibv_rereg_mr() in the process that has registered the region")
-REASON(MR_HINTS_ON_DEMAND, "access:access",
-       "a region with a DMA handle cannot be paged on demand",
-       "leave either the DMA handle or IBV_ACCESS_ON_DEMAND out")
 REASON(MR_FIXED, "lkey:x was:access access:access",
        "region {lkey} is a dma-buf or device memory, which can neither become paged on demand nor be flushed to persistence",
        "leave IBV_ACCESS_ON_DEMAND and IBV_ACCESS_FLUSH_PERSISTENT as they are")

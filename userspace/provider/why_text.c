@@ -121,9 +121,7 @@ static const struct { int error; const char *name; } errnos[] = {
 
 static const char *const kinds[] = {
 	"PD", "AH", "CQ", "SRQ", "QP", "MR", "MW", "XRC domain", "steering rule",
-	"multicast membership", "DMA handle",
-	[12] = "flow counters", "work queue", "table of work queues",
-	[15] = "device memory",
+	"multicast membership", [15] = "device memory",
 };
 
 static void put_bits(struct out *out, const struct bit *bits, size_t n,

@@ -78,13 +78,7 @@ struct verbs_mr {
 		uint32_t handle;                                               \
 	}
 SMR_WITH_HANDLE(dm);
-SMR_WITH_HANDLE(dmah);
 #undef SMR_WITH_HANDLE
-
-static inline struct verbs_dmah *verbs_get_dmah(struct ibv_dmah *dmah)
-{
-	return container_of(dmah, struct verbs_dmah, dmah);
-}
 
 struct verbs_xrcd {
 	struct ibv_xrcd xrcd;
@@ -205,7 +199,6 @@ SMR_SIZE(verbs_srq, 120 + sizeof(pthread_mutex_t));
 SMR_SIZE(verbs_cq, 248 + sizeof(pthread_mutex_t));
 SMR_SIZE(verbs_mr, 56);
 SMR_SIZE(verbs_dm, 40);
-SMR_SIZE(verbs_dmah, 16);
 SMR_SIZE(verbs_context_ops, 93 * sizeof(void *));
 #undef SMR_SIZE
 #endif

@@ -24,26 +24,11 @@
 #define IBV_REG_MR_MASK_ADDR			(1 << 1)
 #define IBV_REG_MR_MASK_FD			(1 << 2)
 #define IBV_REG_MR_MASK_FD_OFFSET		(1 << 3)
-#define IBV_REG_MR_MASK_DMAH			(1 << 4)
-#define IBV_DMAH_INIT_ATTR_MASK_CPU_ID		(1 << 0)
-#define IBV_DMAH_INIT_ATTR_MASK_PH		(1 << 1)
-#define IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE	(1 << 2)
 
 /* 64 */
 #define IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC	(1 << 2)
 
-#ifndef SMR_VERBS_HAS_DMAH
-struct ibv_dmah {
-	struct ibv_context *context;
-};
-
-struct ibv_dmah_init_attr {
-	uint32_t comp_mask;
-	uint32_t cpu_id;
-	uint8_t ph;
-	uint8_t tph_mem_type;
-};
-
+#ifndef SMR_VERBS_HAS_MR_INIT_ATTR
 /* Later releases append to it. */
 struct ibv_mr_init_attr {
 	size_t length;
@@ -56,7 +41,6 @@ struct ibv_mr_init_attr {
 	/* or of a dma-buf */
 	int fd;
 	uint64_t fd_offset;
-	struct ibv_dmah *dmah;
 };
 #endif
 

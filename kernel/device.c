@@ -50,27 +50,6 @@ static void port_event(struct smr_dev *dev, enum ib_port_state state)
 	ib_dispatch_event(&event);
 }
 
-/*
- * Send consumers an event if the speed of an active port has changed. Caller has a reference on
- * @dev, and does not hold the netdev's lock, which ethtool's functions take.
- */
-static void speed_event(struct smr_dev *dev)
-{
-	struct ib_event event = {
-		.device = &dev->verbs.ibdev,
-		.element.port_num = 1,
-		.event = IB_EVENT_DEVICE_SPEED_CHANGE,
-	};
-	u32 was = dev->port_speed;
-
-	ASSERT_RTNL();
-	if (dev->port_state != IB_PORT_ACTIVE)
-		return;
-	dev->port_speed = smr_port_speed(dev->verbs.env.ndev);
-	if (SMR_HAS_SPEED_EVENT && was && was != dev->port_speed)
-		ib_dispatch_event(&event);
-}
-
 /* The netdev is being removed. The caller has a reference on the core's device. */
 static void dev_leave(struct smr_dev *dev)
 {
@@ -94,7 +73,6 @@ static void dev_look(struct smr_dev *dev)
 		return;
 	if (smr_netdev_stays(env->ndev, env->net)) {
 		port_event(dev, smr_port_state(env->ndev));
-		speed_event(dev);
 	} else {
 		netdev_info(env->ndev, "softmr: link %s goes, for the netdev is elsewhere\n",
 			    dev_name(&ibdev->dev));
@@ -104,7 +82,7 @@ static void dev_look(struct smr_dev *dev)
 }
 
 /*
- * The netdev's address, MTU or speed may have changed. The notifier also misses all events from
+ * The netdev's address or MTU may have changed. The notifier also misses all events from
  * before it can find the device.
  */
 static void resync_netdev(struct work_struct *work)
@@ -454,17 +432,6 @@ int smr_device_add(const char *name, struct net_device *ndev,
 	return ret;
 }
 
-/* A bond's speed is the sum of its members' speeds. */
-static struct net_device *netdev_of_event(unsigned long event, void *info)
-{
-	struct net_device *ndev = netdev_notifier_info_to_dev(info);
-	const struct netdev_notifier_changeupper_info *upper = info;
-
-	if (event == NETDEV_CHANGELOWERSTATE)
-		return netdev_master_upper_dev_get(ndev);
-	return event == NETDEV_CHANGEUPPER ? upper->upper_dev : ndev;
-}
-
 /*
  * Not handled: a new MTU, since the port's MTU is read on demand, and a new name. A netdev that
  * moves to another namespace sends NETDEV_UNREGISTER in the old one.
@@ -472,11 +439,9 @@ static struct net_device *netdev_of_event(unsigned long event, void *info)
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
 {
-	struct net_device *ndev = netdev_of_event(event, info);
+	struct net_device *ndev = netdev_notifier_info_to_dev(info);
 	struct ib_device *ibdev;
 
-	if (!ndev)
-		return NOTIFY_DONE;
 	ibdev = ib_device_get_by_netdev(ndev, DEVICE_DRIVER_ID);
 	if (!ibdev)
 		return NOTIFY_DONE;
@@ -486,15 +451,13 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		break;
 	case NETDEV_CHANGEADDR:
 	case NETDEV_CHANGEMTU:
-	case NETDEV_CHANGELOWERSTATE:
-	case NETDEV_CHANGEUPPER:
 		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		break;
 	case NETDEV_UP:
-	case NETDEV_CHANGE:
 		schedule_work(&to_smr_dev(ibdev)->resync_work);
 		fallthrough;
 	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
 		port_event(to_smr_dev(ibdev), smr_port_state(ndev));
 		break;
 	}

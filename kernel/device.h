@@ -23,7 +23,6 @@ struct smr_netns;
  * @tracker: tracks the reference on @verbs.env.ndev. That is held until the namespace's sockets
  *	are closed, so that the namespace outlives them
  * @port_state: the state last reported to consumers; guarded by RTNL
- * @port_speed: the speed last reported, in 100 Mb/s; 0: not read yet. Guarded by RTNL
  * @resync_work: looks at the netdev's state again; see resync_netdev()
  */
 struct smr_dev {
@@ -33,7 +32,6 @@ struct smr_dev {
 	struct smr_netns *ns;
 	netdevice_tracker tracker;
 	enum ib_port_state port_state;
-	u32 port_speed;
 	struct work_struct resync_work;
 };
 

@@ -337,31 +337,19 @@ static int port_speed(struct ib_device *ibdev, u32 port,
 /* 1X SDR, as port_speed() reports for the same netdevs */
 #define SPEED_SLOWEST	25
 
-/**
- * smr_port_speed() - the speed of a port on a netdev
- * @ndev: the netdev
- *
- * Context: process, may sleep; caller holds RTNL, but not the lock of @ndev.
- * Return: the speed that ethtool reports, in 100 Mb/s, rounded up; if it reports none, the
- *	speed of the slowest port.
- */
-u32 smr_port_speed(struct net_device *ndev)
-{
-	struct ethtool_link_ksettings settings = {};
-
-	ASSERT_RTNL();
-	if (ndev->reg_state != NETREG_REGISTERED ||
-	    __ethtool_get_link_ksettings(ndev, &settings) ||
-	    settings.base.speed == (u32)SPEED_UNKNOWN || !settings.base.speed)
-		return SPEED_SLOWEST;
-	return DIV_ROUND_UP(settings.base.speed, 100);
-}
-
+/* What ethtool reports, in 100 Mb/s, rounded up */
 static int __maybe_unused query_port_speed(struct ib_device *ibdev, u32 port,
 					   u64 *speed)
 {
+	struct net_device *ndev = to_smr_verbs(ibdev)->env.ndev;
+	struct ethtool_link_ksettings settings = {};
+
+	*speed = SPEED_SLOWEST;
 	rtnl_lock();
-	*speed = smr_port_speed(to_smr_verbs(ibdev)->env.ndev);
+	if (ndev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(ndev, &settings) &&
+	    settings.base.speed != (u32)SPEED_UNKNOWN && settings.base.speed)
+		*speed = DIV_ROUND_UP(settings.base.speed, 100);
 	rtnl_unlock();
 	return 0;
 }

@@ -11,6 +11,5 @@ extern const struct ib_device_ops smr_port_ops;
 
 bool smr_port_is_heard(const struct net_device *ndev);
 enum ib_port_state smr_port_state(const struct net_device *ndev);
-u32 smr_port_speed(struct net_device *ndev);
 
 #endif /* SMR_PORT_H */

@@ -49,14 +49,11 @@
 #define SMR_OPS_COUNTER_INIT(init, type, member)
 #endif
 
-/* A port's speed in 100 Mb/s, and the event for its change. */
+/* A port's speed in 100 Mb/s. */
 #ifdef HAVE_QUERY_PORT_SPEED
-#define SMR_HAS_SPEED_EVENT		true
 #define SMR_OP_QUERY_PORT_SPEED(query) \
 	.query_port_speed = query,
 #else
-#define SMR_HAS_SPEED_EVENT		false
-#define IB_EVENT_DEVICE_SPEED_CHANGE	0
 #define SMR_OP_QUERY_PORT_SPEED(query)
 #endif
 

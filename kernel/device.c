@@ -119,15 +119,10 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = -ENOMEM;
 		goto end_log;
 	}
-	env->bound = smr_stats_create();
-	if (!env->bound) {
-		ret = -ENOMEM;
-		goto put_stats;
-	}
 	env->wq = alloc_workqueue("softmr", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!env->wq) {
 		ret = -ENOMEM;
-		goto put_bound;
+		goto put_stats;
 	}
 	ret = smr_packets_init(&env->packets, conf->user.max_packets);
 	if (ret)
@@ -147,7 +142,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 		ret = PTR_ERR(dev->dma_mr);
 		goto fini_keys;
 	}
-	smr_counters_init(&dev->verbs.counters);
 	smr_limits_init(&env->limits, NULL,
 			clamp_t(u32, conf->max_objects, 1, SMR_LIMIT_MAX));
 	smr_ahtab_init(&dev->verbs.ahs);
@@ -179,8 +173,6 @@ fini_packets:
 	smr_packets_fini(&env->packets);
 destroy_wq:
 	destroy_workqueue(env->wq);
-put_bound:
-	smr_stats_put(env->bound);
 put_stats:
 	smr_stats_put(env->stats);
 end_log:
@@ -220,9 +212,7 @@ static void dealloc_driver(struct ib_device *ibdev)
 	smr_own_fini(&dev->verbs.env.own);
 	smr_packets_fini(&dev->verbs.env.packets);
 	destroy_workqueue(dev->verbs.env.wq);
-	smr_counters_fini(&dev->verbs.counters);
 	smr_why_log_put(dev->verbs.env.kernel_whys);
-	smr_stats_put(dev->verbs.env.bound);
 	smr_stats_put(dev->verbs.env.stats);
 }
 

@@ -5,7 +5,6 @@
 
 #include <linux/container_of.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -27,7 +26,6 @@ struct task_struct;
  * @dms: device memory
  * @users: users that have it open
  * @awaits: verbs that wait for faults
- * @counters: struct smr_stats of the counters that QPs are bound to, by id
  * @registrar: the task that registers it, during the registration; see vlan.c
  *
  * @env is constant while the device is registered; the tables have their own locks.
@@ -40,7 +38,6 @@ struct smr_verbs {
 	struct smr_dm_store dms;
 	struct smr_users users;
 	struct smr_awaits awaits;
-	struct xarray counters;
 	struct task_struct *registrar;
 };
 

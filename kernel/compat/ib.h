@@ -34,21 +34,6 @@
 #define SMR_OP_FILL_RES_SRQ(fill)
 #endif
 
-/* Counters of QPs: newer binds get the port, and the driver's struct may be larger. */
-#ifdef HAVE_COUNTER_PORT
-#define SMR_PARAM_QP_PORT(qp, port)	struct ib_qp *qp, u32 port
-#else
-#define SMR_PARAM_QP_PORT(qp, port)	struct ib_qp *qp
-#endif
-
-#ifdef HAVE_COUNTER_INIT
-#define SMR_OPS_COUNTER_INIT(init, type, member) \
-	.counter_init = init, \
-	INIT_RDMA_OBJ_SIZE(rdma_counter, type, member),
-#else
-#define SMR_OPS_COUNTER_INIT(init, type, member)
-#endif
-
 /* A port's speed in 100 Mb/s. */
 #ifdef HAVE_QUERY_PORT_SPEED
 #define SMR_OP_QUERY_PORT_SPEED(query) \

@@ -275,26 +275,6 @@ void smr_qp_flush(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_add_bound() - count on the counter that a QP is bound to
- * @qp: the QP
- * @id: the counter
- * @n: number to add
- */
-void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n)
-{
-	struct smr_stats *stats;
-
-	guard(rcu)();
-	stats = rcu_dereference(qp->stats);
-	if (!stats)
-		return;
-	smr_stat_add(stats, id, n);
-	/* After the link's own counter: pairs with the barrier in get_hw_stats(). */
-	smp_wmb();
-	smr_stat_add(qp->env->bound, id, n);
-}
-
-/**
  * smr_qp_refused() - log that a request of a QP was refused or has failed
  * @qp: the QP
  * @why: the reason, to which the nearest region is added

@@ -511,8 +511,6 @@ struct smr_ends {
  * struct smr_qp - a queue pair
  * @ibqp: the core's part
  * @env: the part of its device that it uses
- * @stats: the counter that it is bound to, or NULL; read under RCU, written under the
- *	core's lock of that counter
  * @user: the user whose workqueue its tasks use; NULL: the device's
  * @limits: of @user, or of the device; constant
  * @context: the id of the context that created it; 0: a kernel consumer
@@ -561,7 +559,6 @@ struct smr_ends {
 struct smr_qp {
 	struct ib_qp ibqp;
 	struct smr_env *env;
-	struct smr_stats __rcu *stats;
 	struct smr_user *user;
 	struct smr_limits *limits;
 	u64 context;
@@ -668,15 +665,11 @@ static inline struct smr_qp *to_smr_qp(const struct ib_qp *ibqp)
 	return container_of(ibqp, struct smr_qp, ibqp);
 }
 
-void smr_qp_add_bound(const struct smr_qp *qp, enum smr_counter id, u64 n);
-
 /* Add @n events or bytes to a counter of a QP; in any context. */
 static inline void smr_qp_add(const struct smr_qp *qp, enum smr_counter id,
 			      u64 n)
 {
 	smr_stat_add(qp->env->stats, id, n);
-	if (unlikely(rcu_access_pointer(qp->stats)))
-		smr_qp_add_bound(qp, id, n);
 }
 
 static inline void smr_qp_inc(const struct smr_qp *qp, enum smr_counter id)

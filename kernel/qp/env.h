@@ -36,7 +36,6 @@ struct workqueue_struct;
  * @frames: how RAW_PACKET QPs send and receive; NULL: the device has no such QPs
  * @steer: the device's flow steering rules
  * @stats: the device's counters
- * @bound: the part of @stats that counters of QPs have also counted; see counter.c
  * @antispoof: the namespace's filter against packets of ordinary sockets
  * @whys: the last refusals of the namespace
  * @kernel_whys: the log of consumers in the kernel
@@ -62,7 +61,6 @@ struct smr_env {
 	const struct smr_frames *frames;
 	struct smr_steer *steer;
 	struct smr_stats *stats;
-	struct smr_stats *bound;
 	const struct smr_antispoof *antispoof;
 	struct smr_whys *whys;
 	struct smr_why_log *kernel_whys;

@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
+#include <linux/if_vlan.h>
 #include <linux/minmax.h>
 #include <linux/notifier.h>
 #include <linux/rtnetlink.h>
@@ -27,7 +28,6 @@
 #include "stats.h"
 #include "steer/rules.h"
 #include "verbs.h"
-#include "vlan.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)
 
@@ -224,17 +224,14 @@ static int enable_driver(struct ib_device *ibdev)
 {
 	struct smr_dev *dev = to_smr_dev(ibdev);
 
-	smr_vlan_registered(&dev->verbs);
 	schedule_work(&dev->resync_work);
 	return 0;
 }
 
+/* The core fills the GID table only of a device that has this. */
 static int add_gid(const struct ib_gid_attr *attr, void **context)
 {
-	const struct smr_verbs *verbs = to_smr_verbs(attr->device);
-
-	return smr_vlan_has_gid(verbs, rcu_access_pointer(attr->ndev)) ?
-	       0 : -EXDEV;
+	return 0;
 }
 
 /* The core has removed it from its table. */
@@ -295,7 +292,6 @@ static struct smr_dev *dev_create(struct net_device *ndev, struct net *net,
 	}
 	/* From here on ib_dealloc_device() also undoes dev_init(). */
 	dev_init_ibdev(dev, ndev);
-	smr_vlan_init(&dev->verbs);
 	return dev;
 }
 
@@ -357,6 +353,11 @@ static void explain_failure(const struct net_device *ndev, const char *name,
 	const char *why = "of an unexpected error";
 	size_t i;
 
+	if (is_vlan_dev(ndev)) {
+		netdev_warn(ndev, "softmr: cannot add link %s: it is a VLAN; make a link on %s, which has its addresses, too (%d)\n",
+			    name, netdev_name(vlan_dev_real_dev(ndev)), err);
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (reasons[i].err == err)
 			why = reasons[i].why;
@@ -381,6 +382,9 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
 
 	if (!netdev_is_usable(ndev))
 		return -EMEDIUMTYPE;
+	/* The core gives a VLAN's addresses to the device on its lower netdev only. */
+	if (is_vlan_dev(ndev))
+		return -EOPNOTSUPP;
 	if (!smr_port_is_heard(ndev))
 		return -ENETUNREACH;
 	guard(mutex)(&smr_netns(net)->link_mutex);
@@ -402,8 +406,8 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
  * gone when this returns, the removal begins at once.
  *
  * Context: process, may sleep; caller holds neither RTNL nor a lock of softmr.
- * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EEXIST (the netdev
- * has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
+ * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EOPNOTSUPP (a VLAN), -EEXIST (the
+ * netdev has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
  * the UDP port), -ENODEV (the netdev's namespace is gone), -ENETUNREACH (it is in a VRF),
  * -ENOMEM.
  */

@@ -15,8 +15,6 @@
 #include "qp/srq.h"
 #include "qp/user.h"
 
-struct task_struct;
-
 /**
  * struct smr_verbs - the part of struct smr_dev that verbs use
  * @ibdev: the core's part; must be first
@@ -26,7 +24,6 @@ struct task_struct;
  * @dms: device memory
  * @users: users that have it open
  * @awaits: verbs that wait for faults
- * @registrar: the task that registers it, during the registration; see vlan.c
  *
  * @env is constant while the device is registered; the tables have their own locks.
  */
@@ -38,7 +35,6 @@ struct smr_verbs {
 	struct smr_dm_store dms;
 	struct smr_users users;
 	struct smr_awaits awaits;
-	struct task_struct *registrar;
 };
 
 static inline struct smr_verbs *to_smr_verbs(const struct ib_device *ibdev)

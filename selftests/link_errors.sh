@@ -32,6 +32,11 @@ ip link set dummy1 up
 
 check_error "no such netdev" "No such device|Cannot find device" add "$A" nosuch0
 check_error "no such link type" "Invalid|not supported" rdma link add "$A" type nosuchtype netdev dummy1
+if [ "$LINK_TYPE" = softmr ]; then
+	ip link add link dummy1 name vlan5 type vlan id 5
+	check_error "a VLAN netdev" "not supported" add "$A" vlan5
+	check "the kernel log names the lower netdev" kernel_says "it is a VLAN; make a link on dummy1,"
+fi
 check_error "an empty name" "Invalid argument" add "" dummy1
 check_error "a pattern for a name" "Invalid argument" add "x%d" dummy1
 check_error "a name that is too long" "Invalid argument|out of range" add "$(printf 'x%.0s' {1..80})" dummy1

@@ -33,7 +33,6 @@ make_netdev() {
 	veth) ip link add top0 type veth peer name low0 && ip link set low0 up ;;
 	bridge) ip link add top0 type bridge && below master top0 ;;
 	bond) ip link add top0 type bond mode active-backup && ip link add low0 type dummy && ip link set low0 master top0 ;;
-	vlan) below && ip link add link low0 name top0 type vlan id 5 ;;
 	macvlan) below && ip link add link low0 name top0 type macvlan ;;
 	wireguard) ip link add top0 type wireguard ;;
 	tap | tun) modprobe -q tun; ip tuntap add top0 mode "$1" ;;
@@ -81,7 +80,7 @@ remove_netdevs() {
 } 2>/dev/null
 on_exit remove_netdevs
 
-for netdev in dummy veth bridge bond vlan macvlan wireguard; do kind $netdev; done
+for netdev in dummy veth bridge bond macvlan wireguard; do kind $netdev; done
 # no process has them open, so there is no carrier
 kind tap "1: DOWN"
 kind tun "1: DOWN"

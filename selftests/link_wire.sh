@@ -3,10 +3,10 @@
 # nodes: 1
 # timeout: 200
 #
-# Packets between two links over more than a cable: VLAN, macvlan, bridge, bond, tap, tun; and VLANs on the links' own
-# netdevs, whose addresses become GIDs of the links, also with rdma_rxe at the other end
+# Packets between two links over more than a cable: macvlan, also on a VLAN, bridge, bond, tap, tun; and VLANs on the
+# links' own netdevs, whose addresses become GIDs of the links, also with rdma_rxe at the other end
 #
-#     srv: top0 (10.2.0.1, server) > veth0 ---- veth0 < top0 (10.2.0.2, client) :cli     vlan, macvlan, bridge, bond
+#     srv: top0 (10.2.0.1, server) > veth0 ---- veth0 < top0 (10.2.0.2, client) :cli     macvlan, bridge, bond
 #     srv: top0 (10.2.0.1, server) ---- relay.py ---- top0 (10.2.0.2, client) :cli       tap, tun
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
@@ -33,6 +33,10 @@ raise() {
 	case $1 in
 	vlan) "${ip[@]}" link add link veth0 name top0 type vlan id 5 ;;
 	macvlan) "${ip[@]}" link add link veth0 name top0 type macvlan mode bridge ;;
+	macvlan_on_vlan)
+		"${ip[@]}" link add link veth0 name vlan5 up type vlan id 5 &&
+			"${ip[@]}" link add link vlan5 name top0 type macvlan mode bridge
+		;;
 	bridge) "${ip[@]}" link add top0 type bridge forward_delay 0 && "${ip[@]}" link set veth0 master top0 ;;
 	bond)
 		"${ip[@]}" link add top0 type bond mode active-backup && "${ip[@]}" link set veth0 down &&
@@ -82,7 +86,7 @@ on() {
 	link_add "$S" top0 "$SNS" && link_add "$C" top0 "$CNS"
 }
 
-for kind in vlan macvlan bridge bond tap tun; do
+for kind in macvlan macvlan_on_vlan bridge bond tap tun; do
 	if on "$kind" >"$WORK/on" 2>&1; then
 		sides "$S" "$SNS" "$C" "$CNS"
 		data "$kind"
@@ -100,12 +104,22 @@ below() {
 	sides "${SIDE_DEV[server]}" "${SIDE_NS[server]}" "${SIDE_DEV[client]}" "${SIDE_NS[client]}"
 }
 
+# tagged: what the client sends has the tag on veth0
+tagged() {
+	ip netns exec "${SIDE_NS[client]}" tcpdump --immediate-mode -Z root -Q out -i veth0 -n -c 50 -w /dev/null \
+		'vlan 5 and udp port 4791' 2>"$WORK/tagged" &
+	on_exit kill "$!"
+	within 10 grep -q 'listening on' "$WORK/tagged" && pingpong server client v4 -s 5000 -n 50 -c &&
+		within 10 grep -q '^50 packets captured' "$WORK/tagged"
+}
+
 types=("$LINK_TYPE $LINK_TYPE")
 if [ "$LINK_TYPE" != rxe ] && have_link_type rxe; then types+=("rxe $LINK_TYPE" "$LINK_TYPE rxe"); fi
 for type in "${types[@]}"; do
 	# shellcheck disable=SC2086 # words
 	if below $type >"$WORK/below" 2>&1; then
 		data "a VLAN's GIDs, ${type/ / from }"
+		[[ $type = *rxe* ]] || ! have tcpdump || check "a VLAN's GIDs: the packets are tagged" tagged
 	else
 		not_ok "links below VLANs" "$WORK/below"
 	fi

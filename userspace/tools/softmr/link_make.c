@@ -63,7 +63,7 @@ static void explain(struct nl_sock *sk, const char *name, const char *netdev, in
 		{ EMEDIUMTYPE, "the netdev carries neither Ethernet frames nor plain IP packets, so RoCEv2 cannot be spoken over it" },
 		{ EBUSY, "the netdev is busy; try again" },
 		{ ENOMEM, "the kernel has no memory for it" },
-		{ EOPNOTSUPP, "this kernel cannot add RDMA links; it has to be 6.1 or newer" },
+		{ EOPNOTSUPP, "the netdev is a VLAN; make the link on its lower netdev (the kernel log names it), which has the VLAN's addresses, too" },
 		{ EPROTONOSUPPORT, "the kernel's RDMA core is not there (CONFIG_INFINIBAND); see: softmr doctor" },
 	};
 	size_t i;

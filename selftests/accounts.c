@@ -92,6 +92,10 @@ struct own {
 
 typedef enum end try_fn(struct own *own, int arg);
 
+/* Not every try uses both. */
+#define TRY(fn) \
+	static enum end fn(struct own __attribute__((unused)) *own, int __attribute__((unused)) arg)
+
 static int become_ordinary(rlim_t memlock)
 {
 	struct rlimit lim = { memlock, memlock };
@@ -174,6 +178,9 @@ static enum end try_as_user(FIXTURE_DATA(accounts) *self, try_fn *try, int arg,
 	EXPECT_EQ(REFUSED, try_as_user(self, try, arg, memlock, &works)); \
 	EXPECT_TRUE(works);						\
 } while (0)
+
+#define REFUSED(name, try, arg, memlock) \
+	TEST_F(accounts, name) { EXPECT_REFUSED(try, arg, memlock); }
 
 /* -- objects */
 
@@ -287,12 +294,11 @@ static int make_small(struct own *own, struct ibv_cq **cq)
 	return n;
 }
 
-static enum end try_small_queues(struct own *own, int arg)
+TRY(try_small_queues)
 {
 	static struct ibv_cq *cq[USER_OBJECTS];
 	int n, i, from, first = 0, round;
 
-	(void)arg;
 	for (round = 0; round < SMALL_ROUNDS; round++) {
 		n = make_small(own, cq);
 		printf("# %d CQs of %d entries, then errno %d\n", n,
@@ -314,12 +320,9 @@ static enum end try_small_queues(struct own *own, int arg)
 	return REFUSED;
 }
 
-TEST_F(accounts, small_queues)
-{
-	EXPECT_REFUSED(try_small_queues, 0, MEMLOCK);
-}
+REFUSED(small_queues, try_small_queues, 0, MEMLOCK)
 
-static enum end try_send_queues(struct own *own, int arg)
+TRY(try_send_queues)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
@@ -329,7 +332,6 @@ static enum end try_send_queues(struct own *own, int arg)
 	/* The kernel's own copy of each entry is not smaller than the ring's. */
 	size_t each = 2 * 1024 * (64 + 30 * 16), bytes = 0;
 
-	(void)arg;
 	init.send_cq = ibv_create_cq(own->dev.ctx, 1, NULL, NULL, 0);
 	init.recv_cq = init.send_cq;
 	if (!init.send_cq)
@@ -343,23 +345,16 @@ static enum end try_send_queues(struct own *own, int arg)
 	return bytes > USER_QUEUES + MEMLOCK ? TOO_MUCH : REFUSED;
 }
 
-TEST_F(accounts, send_queues)
-{
-	EXPECT_REFUSED(try_send_queues, 0, MEMLOCK);
-}
+REFUSED(send_queues, try_send_queues, 0, MEMLOCK)
 
 /* To get more, an ordinary user needs RLIMIT_MEMLOCK. */
-static enum end try_with_memlock(struct own *own, int arg)
+TRY(try_with_memlock)
 {
-	(void)arg;
 	return ibv_create_cq(own->dev.ctx, 2 * USER_QUEUES / 64 - 1, NULL, NULL,
 			     0) ? REFUSED : WRONG;
 }
 
-TEST_F(accounts, more_queues_with_memlock)
-{
-	EXPECT_REFUSED(try_with_memlock, 0, 16 * MIB);
-}
+REFUSED(more_queues_with_memlock, try_with_memlock, 0, 16 * MIB)
 
 /* The latest mapping */
 static struct {
@@ -391,15 +386,14 @@ static void *map_again(struct own *own, size_t *len)
 #define ROUNDS	300
 
 /* Make an object, map it once more, destroy it, and so on */
-static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
-							   size_t *),
-			     size_t max)
+static enum end try_mappings(struct own *own, bool (*one)(struct own *, int, void **, size_t *),
+			     int size, size_t max)
 {
 	size_t len[ROUNDS], bytes = 0, again = 0;
 	void *p[ROUNDS];
 	int n;
 
-	for (n = 0; n < ROUNDS && one(own, &p[n], &len[n]); n++)
+	for (n = 0; n < ROUNDS && one(own, size, &p[n], &len[n]); n++)
 		bytes += len[n];
 	printf("# %zu KiB stay mapped, then errno %d\n", bytes / 1024, errno);
 	if (n == ROUNDS || bytes > max)
@@ -409,15 +403,15 @@ static enum end try_mappings(struct own *own, bool (*one)(struct own *, void **,
 	/* Their memory is returned when the last mapping is gone. */
 	while (n--)
 		munmap(p[n], len[n]);
-	for (n = 0; n < 2 && one(own, &p[n], &len[n]); n++)
+	for (n = 0; n < 2 && one(own, size, &p[n], &len[n]); n++)
 		again += len[n];
 	return n == 2 && again ? REFUSED : WRONG;
 }
 
-static bool one_cq(struct own *own, void **p, size_t *len)
+/* A small ring is the first of a shared mapping, and keeps all of it. */
+static bool one_cq(struct own *own, int entries, void **p, size_t *len)
 {
-	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, CQ_ENTRIES - 1, NULL,
-					  NULL, 0);
+	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, entries - 1, NULL, NULL, 0);
 
 	if (!cq)
 		return false;
@@ -425,20 +419,9 @@ static bool one_cq(struct own *own, void **p, size_t *len)
 	return *p && !ibv_destroy_cq(cq);
 }
 
-/* The first ring of a shared mapping, which keeps all of the mapping */
-static bool one_small_cq(struct own *own, void **p, size_t *len)
+static bool one_dm(struct own *own, int size, void **p, size_t *len)
 {
-	struct ibv_cq *cq = ibv_create_cq(own->dev.ctx, 127, NULL, NULL, 0);
-
-	if (!cq)
-		return false;
-	*p = map_again(own, len);
-	return *p && !ibv_destroy_cq(cq);
-}
-
-static bool one_dm(struct own *own, void **p, size_t *len)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 256 * 1024 };
+	struct ibv_alloc_dm_attr attr = { .length = size };
 	struct ibv_dm *dm = ibv_alloc_dm(own->dev.ctx, &attr);
 
 	if (!dm)
@@ -447,38 +430,12 @@ static bool one_dm(struct own *own, void **p, size_t *len)
 	return *p && !ibv_free_dm(dm);
 }
 
-static enum end try_mapped_queues(struct own *own, int arg)
-{
-	(void)arg;
-	return try_mappings(own, one_cq, USER_QUEUES + MEMLOCK);
-}
+TRY(try_mapped_queues) { return try_mappings(own, one_cq, arg, USER_QUEUES + MEMLOCK); }
+TRY(try_mapped_dm) { return try_mappings(own, one_dm, arg, MIB); }
 
-static enum end try_small_mapped_queues(struct own *own, int arg)
-{
-	(void)arg;
-	return try_mappings(own, one_small_cq, USER_QUEUES + MEMLOCK);
-}
-
-static enum end try_mapped_dm(struct own *own, int arg)
-{
-	(void)arg;
-	return try_mappings(own, one_dm, MIB);
-}
-
-TEST_F(accounts, queues_that_stay_mapped)
-{
-	EXPECT_REFUSED(try_mapped_queues, 0, MEMLOCK);
-}
-
-TEST_F(accounts, small_queues_that_stay_mapped)
-{
-	EXPECT_REFUSED(try_small_mapped_queues, 0, MEMLOCK);
-}
-
-TEST_F(accounts, device_memory_that_stays_mapped)
-{
-	EXPECT_REFUSED(try_mapped_dm, 0, MEMLOCK);
-}
+REFUSED(queues_that_stay_mapped, try_mapped_queues, CQ_ENTRIES, MEMLOCK)
+REFUSED(small_queues_that_stay_mapped, try_mapped_queues, 128, MEMLOCK)
+REFUSED(device_memory_that_stays_mapped, try_mapped_dm, 256 * 1024, MEMLOCK)
 
 /* -- pinned regions */
 
@@ -504,10 +461,7 @@ static enum end try_rereg(struct own *own, int pages)
 	return ibv_dereg_mr(mr) ? wrong("dereg_mr") : REFUSED;
 }
 
-TEST_F(accounts, rereg_counts_twice)
-{
-	EXPECT_REFUSED(try_rereg, PINNED_PAGES, MEMLOCK);
-}
+REFUSED(rereg_counts_twice, try_rereg, PINNED_PAGES, MEMLOCK)
 
 /* -- operations that wait for slow pages */
 
@@ -537,7 +491,7 @@ static long group_bytes(void)
 #define ADVICES		500
 #define ADVICE_MAX	(8 * MIB)	/* plus what else the process allocates during that time */
 
-static enum end try_advice(struct own *own, int arg)
+TRY(try_advice)
 {
 	uint8_t *p = slow_pages(RANGES * PAGE);
 	static struct ibv_sge sge[RANGES];
@@ -545,7 +499,6 @@ static enum end try_advice(struct own *own, int arg)
 	long before;
 	int i, ret = 0;
 
-	(void)arg;
 	mr = p ? ibv_reg_mr(own->pd, p, RANGES * PAGE, IBV_ACCESS_ON_DEMAND) :
 		 NULL;
 	if (!mr)
@@ -605,7 +558,7 @@ static int post_behind_slow_page(struct vt_conn *c, struct vt_ep *a,
 	return ret ?: ibv_post_send(c->a, wr, &bad);
 }
 
-static enum end try_packets(struct own *own, int arg)
+TRY(try_packets)
 {
 	uint8_t *p = slow_pages(CONNS * PAGE);
 	static struct vt_conn conns[CONNS];
@@ -615,7 +568,6 @@ static enum end try_packets(struct own *own, int arg)
 	struct ibv_mr *mr;
 	int i;
 
-	(void)arg;
 	conf.depth = 4;
 	conf.cqe = CONNS;
 	conf.buf_len = WRITE_LEN;
@@ -730,13 +682,12 @@ static enum end count_faults(int before)
 	return n > before + USER_FAULTS + THREADS_SLACK ? TOO_MUCH : REFUSED;
 }
 
-static enum end try_contexts(struct own *own, int arg)
+TRY(try_contexts)
 {
 	uint8_t *p = vt_never_map(&never, CONTEXTS * EACH * PAGE);
 	const char *name = ibv_get_device_name(own->dev.ctx->device);
 	int before = unbound_workers(), i;
 
-	(void)arg;
 	for (i = 0; i < CONTEXTS; i++)
 		if (!p || !ask_by_context(name, p + i * EACH * PAGE))
 			return wrong("context");
@@ -754,12 +705,11 @@ static int asker_main(int sock, const void *arg)
 	return read(sock, &byte, 1) < 0;
 }
 
-static enum end try_processes(struct own *own, int arg)
+TRY(try_processes)
 {
 	int before = unbound_workers(), i, sock;
 	char byte;
 
-	(void)arg;
 	for (i = 0; i < CHILDREN; i++)
 		if (vt_child(&sock, asker_main,
 			     ibv_get_device_name(own->dev.ctx->device)) < 0 ||
@@ -796,7 +746,7 @@ TEST_F_TIMEOUT(accounts, faults_of_many_processes, 60)
 #define DEAD_BYTES	(2 * MIB)
 #define DEAD_SLACK	(8 * MIB)
 
-static int dying_main(int sock, const void *arg)
+static int dying_main(int sock, const void __attribute__((unused)) *arg)
 {
 	uint8_t *own = vt_map(DEAD_BYTES, PAGE, MAP_PRIVATE, -1);
 	uint8_t *p = vt_never_map(&never, PAGE);
@@ -804,7 +754,6 @@ static int dying_main(int sock, const void *arg)
 	struct ibv_pd *pd;
 	char byte;
 
-	(void)arg;
 	if (!own || !p || vt_dev_open(&dev, 0, AF_INET))
 		return 1;
 	memset(own, 1, DEAD_BYTES);
@@ -814,15 +763,13 @@ static int dying_main(int sock, const void *arg)
 	return read(sock, &byte, 1) < 0;
 }
 
-static enum end try_dead(struct own *own, int arg)
+TRY(try_dead)
 {
 	long before = group_bytes(), took;
 	int i, sock, status;
 	char byte;
 	pid_t pid;
 
-	(void)own;
-	(void)arg;
 	for (i = 0; i < DEAD; i++) {
 		pid = vt_child(&sock, dying_main, NULL);
 		if (pid < 0 || read(sock, &byte, 1) != 1)
@@ -871,14 +818,13 @@ static int fill_tables(struct ibv_pd *pd, struct ibv_mr **mr, uint8_t *p)
 	return n;
 }
 
-static enum end try_tables(struct own *own, int arg)
+TRY(try_tables)
 {
 	size_t len = 2 * USER_ODP / TABLE / REGIONS * CHUNK;
 	uint8_t *p = vt_map(len, CHUNK, MAP_PRIVATE, -1);
 	struct ibv_mr *mr[REGIONS] = {};
 	int round, n, r, first = 0;
 
-	(void)arg;
 	if (!p)
 		return wrong("memory");
 	/* a kernel without huge pages refuses */

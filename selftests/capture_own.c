@@ -100,12 +100,8 @@ FIXTURE_TEARDOWN(capture)
 static int write_bytes(struct vt_pair *pair, size_t len)
 {
 	struct ibv_sge sge = vt_sge(&pair->a.buf, 0, len);
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)pair->b.buf.p,
-		.wr.rdma.rkey = pair->b.buf.mr->rkey,
-	};
+	struct ibv_send_wr wr = vt_rdma_wr(IBV_WR_RDMA_WRITE, 0, &sge,
+					   (uintptr_t)pair->b.buf.p, pair->b.buf.mr->rkey);
 
 	return vt_outcome(&pair->a, &wr);
 }

@@ -70,21 +70,6 @@ static int take_n(struct ibv_cq *cq, uint64_t *next, int n)
 	return ret;
 }
 
-/* Wait for an event of the channel. 0; -ETIMEDOUT: there is none. */
-static int take_event(struct vt_ep *ep, int timeout_ms)
-{
-	struct pollfd fd = { .fd = ep->chan->fd, .events = POLLIN };
-	struct ibv_cq *cq;
-	void *context;
-
-	if (poll(&fd, 1, timeout_ms) != 1)
-		return -ETIMEDOUT;
-	if (ibv_get_cq_event(ep->chan, &cq, &context))
-		return -errno;
-	ibv_ack_cq_events(cq, 1);
-	return cq == ep->scq ? 0 : -EBADMSG;
-}
-
 static int moderate(struct ibv_cq *cq, uint16_t count, uint16_t usecs)
 {
 	struct ibv_modify_cq_attr attr = {
@@ -127,7 +112,7 @@ TEST_F(cq, resize_refused)
 	ASSERT_EQ(0, moderate(cq, 20, 0));
 	ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 20));
-	ASSERT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	ASSERT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 	ASSERT_EQ(0, take_n(cq, &seen, 1));
 	EXPECT_EQ(EINVAL, ibv_resize_cq(cq, 16));
 	EXPECT_EQ(CQE, cq->cqe);
@@ -165,10 +150,10 @@ TEST_F(cq, resize_keeps_notification)
 		ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
 		ASSERT_EQ(0, ibv_resize_cq(self->a->scq, 10 << round % 5));
 		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
-		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+		EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 		ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
 	}
-	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 10));
+	EXPECT_EQ(-ETIMEDOUT, vt_cq_event(self->a, self->a->scq, 10));
 }
 
 static int resize_cq(void *cq, uint32_t size)
@@ -212,7 +197,7 @@ static int complete_n(struct vt_ep *ep, struct ibv_qp *qp,
 		wr->wr_id = (*next)++;
 		ret = ibv_post_send(qp, wr, &bad);
 	}
-	return ret ? ret : take_event(ep, VT_TIMEOUT_MS);
+	return ret ? ret : vt_cq_event(ep, ep->scq, VT_TIMEOUT_MS);
 }
 
 /* When a QP is destroyed, its completions in a full CQ are removed, and make room for the next QP's. */
@@ -339,9 +324,9 @@ TEST_F(cq, moderation_by_count)
 		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 3));
 		ASSERT_EQ(0, take_n(self->a->scq, &seen, 3));
 		ASSERT_EQ(0, pass_by(self));
-		EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 0));
+		EXPECT_EQ(-ETIMEDOUT, vt_cq_event(self->a, self->a->scq, 0));
 		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
-		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+		EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 		ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
 	}
 }
@@ -355,7 +340,7 @@ TEST_F(cq, moderation_by_time)
 	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
 	start = vt_now_ms();
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 2));
-	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 	EXPECT_LE(49, vt_now_ms() - start);
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 2));
 	/* no event is raised as long as none is requested */
@@ -364,7 +349,7 @@ TEST_F(cq, moderation_by_time)
 	/* nor is one waiting for the timer: it would be raised now */
 	ASSERT_EQ(0, moderate(self->a->scq, 0, 0));
 	ASSERT_EQ(0, pass_by(self));
-	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 0));
+	EXPECT_EQ(-ETIMEDOUT, vt_cq_event(self->a, self->a->scq, 0));
 }
 
 /*
@@ -382,12 +367,12 @@ TEST_F(cq, moderation_ends)
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
 	ASSERT_EQ(0, take_n(self->a->scq, &seen, 1));
 	ASSERT_EQ(0, pass_by(self));
-	EXPECT_EQ(-ETIMEDOUT, take_event(self->a, 0));
+	EXPECT_EQ(-ETIMEDOUT, vt_cq_event(self->a, self->a->scq, 0));
 	ASSERT_EQ(0, moderate(self->a->scq, 0, 0));
-	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 	ASSERT_EQ(0, ibv_req_notify_cq(self->a->scq, 0));
 	ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
-	EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+	EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 }
 
 TEST_F(cq, destroyed_while_an_event_waits)
@@ -434,7 +419,7 @@ TEST_F(cq, vectors)
 		ASSERT_EQ(0, vt_pair_reset(&self->pair));
 		ASSERT_EQ(0, ibv_req_notify_cq(cq, 0));
 		ASSERT_EQ(0, post_n(self->a, &self->wr, &sent, 1));
-		EXPECT_EQ(0, take_event(self->a, VT_TIMEOUT_MS));
+		EXPECT_EQ(0, vt_cq_event(self->a, self->a->scq, VT_TIMEOUT_MS));
 	}
 }
 

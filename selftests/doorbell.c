@@ -67,10 +67,9 @@ FIXTURE_TEARDOWN(doorbell)
  */
 static bool fail_qp(struct ibv_qp *qp, const struct smr_ring_hdr *rq)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	uint64_t end = vt_now_ms() + 10000;
 
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
+	if (vt_qp_to(qp, IBV_QPS_ERR))
 		return false;
 	while (vt_now_ms() < end)
 		if (__atomic_load_n(&rq->flags, __ATOMIC_ACQUIRE) &

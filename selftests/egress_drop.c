@@ -189,10 +189,7 @@ static bool pass(FIXTURE_DATA(drop) *self, const FIXTURE_VARIANT(drop) *v)
 static int post_write(struct vt_pair *pair, uint64_t id, uint32_t len)
 {
 	struct ibv_sge sge = vt_sge(&pair->a.buf, 0, len);
-	struct ibv_send_wr wr = {
-		.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, id, &sge);
 
 	if (pair->b.qp) {
 		wr.wr.rdma.remote_addr = (uintptr_t)pair->b.buf.p;

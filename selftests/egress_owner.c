@@ -137,10 +137,7 @@ static int mark_sockets(FIXTURE_DATA(owner) *self, uint32_t mark, bool allowed)
 static int write_by_qp(FIXTURE_DATA(owner) *self, bool inside)
 {
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 1, &sge);
 	int ret = enter(inside ? GROUP : CGROUPS);
 
 	ret = ret ? ret : vt_pair_open(&self->pair, &self->conf);

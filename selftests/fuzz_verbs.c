@@ -652,10 +652,7 @@ static void use_key(struct world *w)
 	struct object *o = below(w, 2) ? some(w, MR) : some(w, MW);
 	bool window = o && o >= w->o[MW] && o < w->o[MW] + SLOTS, write = below(w, 2);
 	struct ibv_sge sge = vt_sge(&w->pair.a.buf, VT_GUARD, 8);
-	struct ibv_send_wr wr = {
-		.wr_id = 7, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-	};
+	struct ibv_send_wr wr = vt_wr(write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, 7, &sge);
 	int rights, want = IBV_WC_REM_ACCESS_ERR, ret;
 
 	if (!o)

@@ -103,12 +103,8 @@ static void *writer_main(void *arg)
 	FIXTURE_DATA(flush) *self = arg;
 	struct ibv_qp *qp = self->side.a ? self->side.a : self->pair.a.qp;
 	struct ibv_sge sge = vt_sge(&self->pair.a.buf, 0, SPAN);
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)self->mr->addr,
-		.wr.rdma.rkey = self->mw->rkey,
-	};
+	struct ibv_send_wr *bad, wr = vt_rdma_wr(IBV_WR_RDMA_WRITE, 1, &sge,
+						 (uintptr_t)self->mr->addr, self->mw->rkey);
 
 	self->going = true;
 	ibv_post_send(qp, &wr, &bad);
@@ -137,13 +133,6 @@ static int end(FIXTURE_DATA(flush) *self, enum how how)
 				   -ibv_bind_mw(b->qp, self->mw, &bind);
 }
 
-static int qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-
-	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-}
-
 /*
  * A writer writes through the window; a request ends the window's binding, and
  * the QP of that request changes its state at once. The doorbell has executed
@@ -169,7 +158,7 @@ static int meet(FIXTURE_DATA(flush) *self, enum how how,
 	self->waited = !ret && !ibv_poll_cq(b->scq, 1, &wc);
 	self->status = wc.status;
 	if (!ret)
-		ret = qp_to(b->qp, state);
+		ret = -vt_qp_to(b->qp, state);
 	pthread_join(thread, NULL);
 	return ret;
 }
@@ -183,7 +172,7 @@ static int status_in_error(FIXTURE_DATA(flush) *self)
 	 * The writer's peer is in error: end the writer, too, so that it does
 	 * not retry.
 	 */
-	qp_to(self->pair.a.qp, IBV_QPS_ERR);
+	vt_qp_to(self->pair.a.qp, IBV_QPS_ERR);
 	return ret;
 }
 
@@ -198,7 +187,7 @@ static int status_in_sqd(FIXTURE_DATA(flush) *self)
 		return self->status;
 	if (vt_poll(b->scq, &wc, 1, 1000) == 1)
 		return wc.status;
-	ret = qp_to(b->qp, IBV_QPS_RTS);
+	ret = -vt_qp_to(b->qp, IBV_QPS_RTS);
 	if (!ret)
 		ret = vt_status(b->scq, 2);
 	return ret == IBV_WC_SUCCESS ? -EAGAIN : ret;
@@ -293,16 +282,14 @@ TEST_F(flush, what_has_begun_is_finished_by_a_reset)
 TEST_F(flush, what_has_not_begun_has_no_effect)
 {
 	struct vt_ep *b = &self->pair.b;
-	struct ibv_send_wr send = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr send = vt_wr(IBV_WR_SEND, 1, NULL);
 	uint32_t rkey;
 
 	ASSERT_EQ(0, bind_all(self));
 	rkey = self->mw->rkey;
 	ASSERT_EQ(0, vt_post(b, &send));
 	ASSERT_EQ(0, end(self, variant->how));
-	ASSERT_EQ(0, qp_to(b->qp, IBV_QPS_ERR));
+	ASSERT_EQ(0, -vt_qp_to(b->qp, IBV_QPS_ERR));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(b->scq, 1));
 	EXPECT_EQ(IBV_WC_WR_FLUSH_ERR, vt_status(b->scq, 2));
 	ASSERT_EQ(0, vt_pair_recover(&self->pair));

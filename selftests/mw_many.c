@@ -268,11 +268,7 @@ struct reader {
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = &r->sge,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = r->addr, .wr.rdma.rkey = r->rkey,
-	};
+	struct ibv_send_wr *bad, wr = vt_rdma_wr(IBV_WR_RDMA_READ, 1, &r->sge, r->addr, r->rkey);
 
 	r->ret = ibv_post_send(r->qp, &wr, &bad);
 	return NULL;

@@ -341,12 +341,8 @@ static void *writer_main(void *arg)
 	FIXTURE_DATA(end) *self = arg;
 	struct vt_ep *a = &self->pair.a;
 	struct ibv_sge sge = vt_sge(&a->buf, VT_GUARD, SPAN);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)self->target,
-		.wr.rdma.rkey = self->rkey,
-	};
+	struct ibv_send_wr wr = vt_rdma_wr(IBV_WR_RDMA_WRITE, 1, &sge,
+					   (uintptr_t)self->target, self->rkey);
 	int n;
 
 	for (n = 0, self->status = 0; !self->status; n++) {

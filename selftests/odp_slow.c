@@ -411,12 +411,8 @@ FIXTURE_TEARDOWN(apart)
 static int go(FIXTURE_DATA(apart) *self, enum ibv_wr_opcode opcode, int page)
 {
 	struct ibv_sge sge = vt_sge(&self->ep.buf, VT_GUARD, SIZE);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = opcode, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = self->offer.va + page * PAGE,
-		.wr.rdma.rkey = self->offer.rkey,
-	};
+	struct ibv_send_wr wr = vt_rdma_wr(opcode, 1, &sge,
+					   self->offer.va + page * PAGE, self->offer.rkey);
 	int ret = vt_ep_connect(&self->ep, &self->offer.addr);
 
 	return ret ? ret : vt_post(&self->ep, &wr);
@@ -438,14 +434,13 @@ enum leave { BY_RESET, BY_ERROR, BY_DESTROY, LEAVES };
 
 static int leave(FIXTURE_DATA(apart) *self, enum leave how)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	int ret;
 
 	switch (how) {
 	case BY_RESET:
 		return vt_qp_reset(self->ep.qp);
 	case BY_ERROR:
-		ret = ibv_modify_qp(self->ep.qp, &attr, IBV_QP_STATE);
+		ret = vt_qp_to(self->ep.qp, IBV_QPS_ERR);
 		return ret ?: vt_status(self->ep.scq, 1);
 	default:
 		self->open = false;

@@ -36,12 +36,7 @@ static uint64_t speed(struct ibv_context *ctx)
 
 static bool becomes(struct ibv_context *ctx, uint64_t want)
 {
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (speed(ctx) != want)
-		if (vt_now_ms() > end)
-			return false;
-	return true;
+	return VT_UNTIL(speed(ctx) == want);
 }
 
 FIXTURE(speed)

@@ -447,10 +447,7 @@ TEST_F(attrs, refusal_changes_nothing)
 TEST(sqd_holds_requests)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, NULL);
 	struct vt_pair pair;
 	struct vt_conn conn;
 	struct vt_ep other;

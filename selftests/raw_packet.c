@@ -194,10 +194,7 @@ TEST_F(raw, lengths_that_are_none)
 TEST_F(raw, memory_that_is_none)
 {
 	struct ibv_sge sge = vt_sge(&self->a.ep.buf, 0, 100);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &sge,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, &sge), *bad;
 
 	sge.lkey ^= 0x100;
 	ASSERT_EQ(0, ibv_post_send(self->a.ep.qp, &wr, &bad));

@@ -362,14 +362,7 @@ static bool is_promiscuous(void)
 /* Rules are updated a moment after the netdev gets a new address. */
 static bool promiscuous_soon(bool want)
 {
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (is_promiscuous() != want) {
-		if (vt_now_ms() > end)
-			return false;
-		usleep(500);
-	}
-	return true;
+	return VT_UNTIL(is_promiscuous() == want);
 }
 
 static int set_mac(const uint8_t *mac)

@@ -33,13 +33,6 @@ static bool flushed(struct ibv_cq *cq, int first, int n)
 	return ok;
 }
 
-static int to_error(struct vt_ep *ep)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	return ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
-}
-
 /*
  * The first request fails; those after it are flushed in order; receives too.
  */
@@ -73,7 +66,7 @@ TEST_F(errors, flush_by_modify)
 		ASSERT_EQ(0, vt_post_recv(self->a, 100 + i, &to, 1));
 	ASSERT_EQ(0, post_sends(self->a, as_send(self), 0, DEPTH));
 	EXPECT_TRUE(vt_no_completion(self->a->scq, 20));
-	ASSERT_EQ(0, to_error(self->a));
+	ASSERT_EQ(0, vt_qp_to(self->a->qp, IBV_QPS_ERR));
 	EXPECT_TRUE(flushed(self->a->scq, 0, DEPTH));
 	EXPECT_TRUE(flushed(self->a->rcq, 100, DEPTH));
 	EXPECT_TRUE(vt_sq_quiet(self->a));
@@ -85,7 +78,7 @@ TEST_F(errors, flush_of_what_is_posted_later)
 {
 	int round;
 
-	ASSERT_EQ(0, to_error(self->a));
+	ASSERT_EQ(0, vt_qp_to(self->a->qp, IBV_QPS_ERR));
 	for (round = 0; round < 5; round++) {
 		ASSERT_EQ(0, post_sends(self->a, &self->wr, 0, DEPTH));
 		ASSERT_EQ(0, vt_post_recv(self->a, 100, NULL, 0));
@@ -106,7 +99,7 @@ static void *break_later(void *arg)
 	struct breaker *b = arg;
 
 	usleep(b->delay_us);
-	b->ret = to_error(b->ep);
+	b->ret = vt_qp_to(b->ep->qp, IBV_QPS_ERR);
 	return NULL;
 }
 
@@ -125,7 +118,7 @@ static int broken_in_traffic(struct vt_pair *pair, struct ibv_send_wr *wr,
 		return -EAGAIN;
 	ret = post_sends(&pair->a, wr, 0, DEPTH);
 	pthread_join(thread, NULL);
-	if (ret || breaker.ret || to_error(&pair->a))
+	if (ret || breaker.ret || vt_qp_to(pair->a.qp, IBV_QPS_ERR))
 		return -EIO;
 	for (i = 0; i < DEPTH; i++) {
 		status = vt_status(pair->a.scq, i);
@@ -217,9 +210,7 @@ TEST_F(errors, peer_destroyed_in_traffic)
 TEST(cq_overrun)
 {
 	struct vt_conf conf = vt_defaults;
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 0, NULL);
 	struct vt_pair pair;
 	struct ibv_wc wc;
 	int i, cqe;

@@ -81,12 +81,8 @@ static void repeat_sge(struct ibv_sge *list, struct ibv_sge sge)
 static int huge_part_ms(struct vt_pair *pair)
 {
 	struct ibv_sge from = vt_sge(&pair->a.buf, 0, HUGE_PART);
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .sg_list = &from, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)pair->b.buf.p,
-		.wr.rdma.rkey = pair->b.buf.mr->rkey,
-	};
+	struct ibv_send_wr wr = vt_rdma_wr(IBV_WR_RDMA_WRITE, 0, &from,
+					   (uintptr_t)pair->b.buf.p, pair->b.buf.mr->rkey);
 	uint64_t start = vt_now_ms();
 
 	return vt_outcome(&pair->a, &wr) ? -EIO : (int)(vt_now_ms() - start);

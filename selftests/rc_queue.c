@@ -122,12 +122,8 @@ FIXTURE_TEARDOWN(queue)
 static int post_read(FIXTURE_DATA(queue) *self, struct vt_conn *c)
 {
 	struct ibv_sge sge = vt_sge(&self->a.buf, 0, LEN);
-	struct ibv_send_wr *bad, wr = {
-		.opcode = IBV_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)self->b.buf.p,
-		.wr.rdma.rkey = self->b.buf.mr->rkey,
-	};
+	struct ibv_send_wr *bad, wr = vt_rdma_wr(IBV_WR_RDMA_READ, 0, &sge,
+						 (uintptr_t)self->b.buf.p, self->b.buf.mr->rkey);
 
 	return -ibv_post_send(c->a, &wr, &bad);
 }
@@ -140,13 +136,7 @@ static int64_t count(FIXTURE_DATA(queue) *self, const char *what)
 static bool count_reaches(FIXTURE_DATA(queue) *self, const char *what,
 			  int64_t value)
 {
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (count(self, what) < value) {
-		if (vt_now_ms() > end)
-			return false;
-	}
-	return true;
+	return VT_UNTIL(count(self, what) >= value);
 }
 
 /* All QPs of a wait for b's answers, and b's for send budget. */

@@ -34,10 +34,7 @@ FIXTURE_TEARDOWN(retry)
 
 static int post_empty_send(struct vt_ep *ep)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, NULL);
 
 	return vt_post(ep, &wr);
 }
@@ -310,10 +307,7 @@ static int victim(int sock, const void *arg)
 		return 1;
 	for (;;) {
 		struct ibv_sge sge = vt_sge(&ep.buf, 0, 4096);
-		struct ibv_send_wr wr = {
-			.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
-			.send_flags = IBV_SEND_SIGNALED,
-		};
+		struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 0, &sge);
 		struct ibv_wc wc;
 
 		vt_post(&ep, &wr);
@@ -347,10 +341,7 @@ static int send_until_failure(struct vt_ep *ep, pid_t pid, int kill_after)
 	while (status == IBV_WC_SUCCESS || done < posted) {
 		if (status == IBV_WC_SUCCESS &&
 		    posted - done < ep->conf.depth / 2) {
-			struct ibv_send_wr wr = {
-				.wr_id = posted, .opcode = IBV_WR_SEND,
-				.send_flags = IBV_SEND_SIGNALED,
-			};
+			struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, posted, NULL);
 
 			if (vt_post(ep, &wr))
 				return -EIO;

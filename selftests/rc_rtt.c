@@ -84,9 +84,7 @@ static bool heard(struct line *l, uint32_t psn, int ms)
 
 static int request(struct line *l, uint64_t wr_id)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, wr_id, NULL);
 
 	return vt_post(&l->by.ep, &wr);
 }
@@ -199,10 +197,7 @@ FIXTURE_TEARDOWN(window)
 static int long_write(struct line *l)
 {
 	struct ibv_sge sge = vt_sge(&l->by.ep.buf, 0, LONG);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 1, &sge);
 
 	return vt_post(&l->by.ep, &wr);
 }

@@ -85,12 +85,8 @@ FIXTURE_TEARDOWN(slow)
 static int post(FIXTURE_DATA(slow) *self, int i, enum ibv_wr_opcode op)
 {
 	struct ibv_sge sge = vt_sge(&self->a.buf, 0, LEN);
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = i, .opcode = op, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma.remote_addr = (uintptr_t)self->b.buf.p,
-		.wr.rdma.rkey = self->b.buf.mr->rkey,
-	};
+	struct ibv_send_wr *bad, wr = vt_rdma_wr(op, i, &sge,
+						 (uintptr_t)self->b.buf.p, self->b.buf.mr->rkey);
 
 	return -ibv_post_send(self->conns[i].a, &wr, &bad);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "random.h"
 #include "system.h"
 #include "work.h"
 
@@ -58,15 +59,12 @@ static int limit_maps(int n)
 
 FIXTURE_SETUP(many)
 {
-	const char *seed = getenv("SMR_SEED");
-
 	self->vmalloc_kb = vt_meminfo("VmallocUsed:");
 	self->max_maps = vt_number(MAX_MAP_COUNT, "");
 	VT_SETUP(vt_ep_open(&self->ep, &vt_defaults, 0));
 	self->sets = calloc(SETS, sizeof(*self->sets));
 	ASSERT_NE(NULL, self->sets);
-	self->random = seed ? strtoull(seed, NULL, 0) : vt_now_ms() | 1;
-	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
+	self->random = vt_random_begin(vt_seed(), 0);
 	if (limit_maps(vt_mappings() + SPARE_MAPS))
 		SKIP(return, "may not set vm.max_map_count");
 }
@@ -80,13 +78,7 @@ FIXTURE_TEARDOWN(many)
 /* A random number below @n */
 static uint32_t draw(FIXTURE_DATA(many) *self, uint32_t n)
 {
-	uint64_t x = self->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	self->random = x;
-	return (x * 0x2545f4914f6cdd1dull >> 32) % n;
+	return vt_random_below(&self->random, n);
 }
 
 /* Mostly one or a few pages; sometimes so many that the ring has its own mapping */

@@ -324,16 +324,10 @@ static int abandon(bool by_close, const char *dev, int before)
 CHECK(abandoned)
 {
 	const char *dev = getenv("SMR_DEV2");
-	int before = resources(dev, "mr"), status;
-	pid_t pid;
+	int before = resources(dev, "mr");
 
 	ASSERT_LE(0, before);
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(abandon(row->kind, dev, before));
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, VT_IN_CHILD(abandon(row->kind, dev, before)));
 	EXPECT_EQ(before, resources(dev, "mr"));
 }
 

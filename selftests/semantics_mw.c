@@ -79,16 +79,6 @@ static bool key_is_dead(struct scene *s, uint32_t rkey)
 	return vt_remote_allows(&s->self->pair, &s->self->r, r, OFF, LEN, 0);
 }
 
-static bool in_state(const struct vt_ep *ep, enum ibv_qp_state state)
-{
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (vt_qp_state(ep->qp) != (int)state)
-		if (vt_now_ms() > end)
-			return false;
-	return true;
-}
-
 /* -- what libibverbs refuses */
 
 enum { MR_NULL_ADDR, MR_NULL_LEN, OTHER_PD, OF_TYPE_2, ZERO_BASED_1 };
@@ -119,7 +109,7 @@ CHECK(bind_refused)
 		break;
 	}
 	EXPECT_EQ(-row->want, vt_bind(self->b, s.mw, &s.to));
-	EXPECT_TRUE(in_state(self->b, IBV_QPS_RTS));
+	EXPECT_TRUE(vt_qp_reaches(self->b->qp, IBV_QPS_RTS));
 	scene_close(_metadata, &s);
 	if (other)
 		EXPECT_EQ(0, ibv_dealloc_pd(other));
@@ -340,7 +330,7 @@ CHECK(not_invalidated)
 	       row->flags == OF_REGION ? self->r.mr->rkey :
 	       row->flags == TYPE_2_STALE ? s.old : s.mw->rkey;
 	EXPECT_EQ(row->want, invalidate(_metadata, self, row->kind, rkey));
-	EXPECT_TRUE(in_state(self->b, IBV_QPS_ERR));
+	EXPECT_TRUE(vt_qp_reaches(self->b->qp, IBV_QPS_ERR));
 	ASSERT_EQ(0, vt_pair_recover(&self->pair));
 	EXPECT_TRUE(vt_place_allows(&self->pair, &self->r, ALL));
 	if (bound)
@@ -479,7 +469,7 @@ CHECK(violation)
 	s.to.access = row->access ? row->access : RIGHTS;
 	EXPECT_EQ(row->want,
 		  vt_bind_wr(ep, s.mw, ibv_inc_rkey(s.mw->rkey), &s.to));
-	EXPECT_TRUE(in_state(ep, IBV_QPS_ERR));
+	EXPECT_TRUE(vt_qp_reaches(ep->qp, IBV_QPS_ERR));
 	scene_close(_metadata, &s);
 	vt_place_close(&far);
 	vt_pair_close(&other);

@@ -178,10 +178,7 @@ static bool datagram_ok(const struct vt_ep *ep, const struct ibv_wc *wc, uint32_
 static bool one_datagram(struct worker *w, struct vt_pair *pair, uint32_t seed)
 {
 	struct ibv_sge sge = vt_sge(&pair->a.buf, 0, DATAGRAM);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, &sge);
 	uint32_t got = seed - 1;
 	struct ibv_wc wc;
 
@@ -223,10 +220,7 @@ static void atomics(struct worker *w)
 	struct vt_conf conf = soak_conf(IBV_QPT_RC);
 	struct vt_pair pair;
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, 1, &sge);
 	uint64_t count = 0, now = 0;
 
 	if (!open_pair(w, &pair, &conf))

@@ -363,11 +363,9 @@ TEST_F(srq, resize_in_traffic)
  */
 TEST_F(srq, last_wqe)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
 	ASSERT_EQ(0, post_recvs(self->b, 0, 4));
 	ASSERT_EQ(0, send_one(&self->pair, &self->wr, 0));
-	ASSERT_EQ(0, ibv_modify_qp(self->b->qp, &attr, IBV_QP_STATE));
+	ASSERT_EQ(0, vt_qp_to(self->b->qp, IBV_QPS_ERR));
 	EXPECT_EQ(0, vt_async_event(self->b->dev.ctx,
 				    IBV_EVENT_QP_LAST_WQE_REACHED,
 				    VT_TIMEOUT_MS));

@@ -340,9 +340,7 @@ static int drain(struct vt_ep *ep)
 
 static int undrain(struct vt_ep *ep)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
-
-	return -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
+	return -vt_qp_to(ep->qp, IBV_QPS_RTS);
 }
 
 /*

@@ -38,9 +38,7 @@ typedef FIXTURE_DATA(storm) S;
 /* The other user: for each byte that it gets, requests for a second; it answers their number */
 static int other_main(int sock, const void *conf)
 {
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 0, NULL);
 	struct vt_pair pair;
 	uint64_t end;
 	char byte;

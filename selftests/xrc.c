@@ -234,16 +234,6 @@ static int post_recv(struct end *e, int queue, uint64_t wr_id)
 	return ibv_post_srq_recv(e->srq[queue], &wr, &bad);
 }
 
-static bool qp_is_in_error(struct ibv_qp *qp)
-{
-	uint64_t limit = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (vt_qp_state(qp) != IBV_QPS_ERR)
-		if (vt_now_ms() > limit)
-			return false;
-	return true;
-}
-
 /*
  * Each message goes to the queue that it names, and completes in that queue's
  * CQ.
@@ -346,7 +336,7 @@ TEST_F(xrc, unknown_queue)
 	self->wr.qp_type.xrc.remote_srqn = 0xabcdef;
 	ASSERT_EQ(0, post(&self->a, &self->wr));
 	EXPECT_EQ(IBV_WC_REM_INV_REQ_ERR, vt_status(self->a.scq, 1));
-	EXPECT_TRUE(qp_is_in_error(self->b.tgt));
+	EXPECT_TRUE(vt_qp_reaches(self->b.tgt, IBV_QPS_ERR));
 	EXPECT_TRUE(vt_why_is(self->b.dev.ctx, REQ_XRC, 0xabcdef));
 }
 
@@ -484,9 +474,7 @@ TEST_F(xrc, given_up_for_another_queue)
 
 TEST_F(xrc, last_wqe)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	ASSERT_EQ(0, ibv_modify_qp(self->b.tgt, &attr, IBV_QP_STATE));
+	ASSERT_EQ(0, vt_qp_to(self->b.tgt, IBV_QPS_ERR));
 	EXPECT_EQ(0, vt_async_event(self->b.dev.ctx,
 				    IBV_EVENT_QP_LAST_WQE_REACHED,
 				    VT_TIMEOUT_MS));

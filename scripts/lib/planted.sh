@@ -33,7 +33,7 @@ planted_test() {
 	TEST=${name%%.*} CASE=${name#"${name%%.*}"}
 	CASE=${CASE#.}
 	# a variant (a row of semantics.rst is one, too), or a test of each variant
-	if [ "$CASE" ] && grep -qE "^(ROW|FIXTURE_VARIANT_ADD)\((.*, )?${CASE}[,)]" "$TOP/selftests/$TEST.c"; then
+	if [ "$CASE" ] && grep -qE "^(ROW|HOW|FIXTURE_VARIANT_ADD)\((.*, )?${CASE}[,)]" "$TOP/selftests/$TEST.c"; then
 		ARGUMENTS="-v $CASE"
 	elif [ "$CASE" ]; then
 		ARGUMENTS="-t $CASE"
@@ -60,7 +60,7 @@ plant() {
 planted_has_case() {
 	case $TEST in
 	*.sh) grep -qE -e "$CASE" "$TOP/selftests/$TEST" ;;
-	*) grep -qE "^(TEST|TEST_F|TEST_F_TIMEOUT|ROW|FIXTURE_VARIANT_ADD)\((.*, )?${CASE}[,)]" "$TOP/selftests/$TEST.c" ;;
+	*) grep -qE "^[A-Z][A-Z_]*\((.*, )?${CASE}[,)]" "$TOP/selftests/$TEST.c" ;;
 	esac
 }
 

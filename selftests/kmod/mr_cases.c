@@ -143,57 +143,50 @@ static int case_reuse(struct pair *p, struct region *r)
 	return 0;
 }
 
-static int case_past_end(struct pair *p, struct region *r)
+/* The peer's access to the region. Return: its status */
+static int access(struct pair *p, struct region *r, enum ib_wr_opcode op, s64 off, u32 len)
 {
 	static struct request req;
 
+	return rdma(p, &p->a, op, len, r->mr->iova + off, r->mr->rkey, &req);
+}
+
+static int case_bounds(struct pair *p, struct region *r, enum ib_wr_opcode op, s64 off, u32 len)
+{
 	EXPECT(!reg_mr(&p->b, r->mr, RW));
-	EXPECT(rdma(p, &p->a, IB_WR_RDMA_WRITE, 2,
-		    r->mr->iova + r->mr->length - 1, r->mr->rkey, &req) ==
-	       IB_WC_REM_ACCESS_ERR);
+	EXPECT(access(p, r, op, off, len) == IB_WC_REM_ACCESS_ERR);
 	return 0;
+}
+
+static int case_past_end(struct pair *p, struct region *r)
+{
+	return case_bounds(p, r, IB_WR_RDMA_WRITE, r->mr->length - 1, 2);
 }
 
 static int case_before_start(struct pair *p, struct region *r)
 {
-	static struct request req;
-
-	EXPECT(!reg_mr(&p->b, r->mr, RW));
-	EXPECT(rdma(p, &p->a, IB_WR_RDMA_READ, 1, r->mr->iova - 1,
-		    r->mr->rkey, &req) == IB_WC_REM_ACCESS_ERR);
-	return 0;
+	return case_bounds(p, r, IB_WR_RDMA_READ, -1, 1);
 }
 
 static int case_read_only(struct pair *p, struct region *r)
 {
-	static struct request req;
-
 	EXPECT(!reg_mr(&p->b, r->mr, IB_ACCESS_REMOTE_READ));
-	EXPECT(!rdma(p, &p->a, IB_WR_RDMA_READ, 8, r->mr->iova, r->mr->rkey,
-		     &req));
-	EXPECT(rdma(p, &p->a, IB_WR_RDMA_WRITE, 8, r->mr->iova, r->mr->rkey,
-		    &req) == IB_WC_REM_ACCESS_ERR);
+	EXPECT(!access(p, r, IB_WR_RDMA_READ, 0, 8));
+	EXPECT(access(p, r, IB_WR_RDMA_WRITE, 0, 8) == IB_WC_REM_ACCESS_ERR);
 	return 0;
 }
 
 static int case_unregistered(struct pair *p, struct region *r)
 {
-	static struct request req;
-
-	EXPECT(rdma(p, &p->a, IB_WR_RDMA_READ, 8, r->mr->iova, r->mr->rkey,
-		    &req) == IB_WC_REM_ACCESS_ERR);
+	EXPECT(access(p, r, IB_WR_RDMA_READ, 0, 8) == IB_WC_REM_ACCESS_ERR);
 	return 0;
 }
 
 static int case_invalidated(struct pair *p, struct region *r)
 {
-	static struct request req;
-
 	EXPECT(!reg_mr(&p->b, r->mr, RW));
 	EXPECT(!local_inv(&p->b, r->mr->rkey));
-	EXPECT(rdma(p, &p->a, IB_WR_RDMA_READ, 8, r->mr->iova, r->mr->rkey,
-		    &req) == IB_WC_REM_ACCESS_ERR);
-	return 0;
+	return case_unregistered(p, r);
 }
 
 static int case_twice(struct pair *p, struct region *r)
@@ -206,8 +199,7 @@ static int case_twice(struct pair *p, struct region *r)
 static int case_wrong_key(struct pair *p, struct region *r)
 {
 	EXPECT(!reg_mr(&p->b, r->mr, RW));
-	EXPECT(local_inv(&p->b, ib_inc_rkey(r->mr->rkey)) ==
-	       IB_WC_MW_BIND_ERR);
+	EXPECT(local_inv(&p->b, ib_inc_rkey(r->mr->rkey)) == IB_WC_MW_BIND_ERR);
 	return 0;
 }
 

@@ -247,11 +247,21 @@ int vt_qp_state(const struct ibv_qp *qp)
 	return ret ? -ret : (int)attr.qp_state;
 }
 
+/**
+ * vt_qp_to() - modify nothing but the state
+ *
+ * Return: 0 or an errno
+ */
+int vt_qp_to(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
 int vt_qp_reset(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-
-	return -ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	return -vt_qp_to(qp, IBV_QPS_RESET);
 }
 
 int vt_qp_init(struct ibv_qp *qp, const struct vt_conf *conf)

@@ -166,6 +166,7 @@ struct ibv_qp *vt_qp_create(struct vt_ep *ep);
 int vt_ep_use_cq_ex(struct vt_ep *ep, struct ibv_cq **cq, struct ibv_cq_init_attr_ex *init,
 		    struct ibv_cq_ex **cqx);
 int vt_qp_state(const struct ibv_qp *qp);
+int vt_qp_to(struct ibv_qp *qp, enum ibv_qp_state state);
 int vt_qp_reset(struct ibv_qp *qp);
 int vt_qp_init(struct ibv_qp *qp, const struct vt_conf *conf);
 int vt_qp_rtr(struct ibv_qp *qp, const struct vt_conf *conf, int gid_index,

@@ -17,6 +17,8 @@ FIXTURE(errors)
 	struct vt_ep *a, *b;
 	struct ibv_sge local;
 	struct ibv_send_wr wr;
+	struct ibv_pd *pd;	/* see another_buf() */
+	struct vt_buf buf;
 };
 
 FIXTURE_VARIANT(errors)
@@ -51,17 +53,41 @@ FIXTURE_SETUP(errors)
 
 FIXTURE_TEARDOWN(errors)
 {
+	vt_buf_close(&self->buf);
+	if (self->pd)
+		EXPECT_EQ(0, ibv_dealloc_pd(self->pd));
 	vt_pair_close(&self->pair);
 }
 
-static inline bool qp_in_error(const struct vt_ep *ep)
-{
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
+enum whose { SAME_PD, OTHER_PD };
 
-	while (vt_qp_state(ep->qp) != IBV_QPS_ERR)
-		if (vt_now_ms() > end)
-			return false;
-	return true;
+/* A second buffer, of this end's protection domain or of another one: self->buf. Return: its keys */
+static inline uint32_t another_buf(FIXTURE_DATA(errors) *self, const struct vt_ep *ep,
+				   enum whose pd, int access)
+{
+	if (pd == OTHER_PD && !self->pd)
+		self->pd = ibv_alloc_pd(ep->dev.ctx);
+	if (vt_buf_open(&self->buf, pd == OTHER_PD ? self->pd : ep->pd, 8192, access))
+		return 0;
+	return self->buf.mr->rkey;
+}
+
+/* Its registration ends, and nothing else changes. */
+static inline int dereg_buf(FIXTURE_DATA(errors) *self)
+{
+	int ret = ibv_dereg_mr(self->buf.mr);
+
+	self->buf.mr = NULL;
+	return ret;
+}
+
+static inline void as_atomic(FIXTURE_DATA(errors) *self, enum ibv_wr_opcode opcode, size_t off)
+{
+	self->wr.opcode = opcode;
+	self->local.length = 8;
+	self->wr.wr.atomic.compare_add = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	self->wr.wr.atomic.remote_addr = (uintptr_t)self->b->buf.p + off;
+	self->wr.wr.atomic.rkey = self->b->buf.mr->rkey;
 }
 
 static inline bool untouched(struct vt_buf *buf)

@@ -5,6 +5,9 @@
 
 #include "kselftest_harness.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "buf.h"
 #include "counter.h"
 #include "endpoint.h"
@@ -24,6 +27,17 @@
 	ASSERT_EQ(0, _err) \
 		TH_LOG("%s: %s", #expr, strerror(-_err)); \
 } while (0)
+
+/* The status of a process that ends with @expr as its exit status */
+#define VT_IN_CHILD(expr) ({						\
+	int _status = -1;						\
+	pid_t _pid = fork();						\
+									\
+	if (!_pid)							\
+		_exit(expr);						\
+	waitpid(_pid, &_status, 0);					\
+	_status;							\
+})
 
 /*
  * The main() of a test: without SMR_DEV in the environment, lib/paths.sh runs

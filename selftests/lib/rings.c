@@ -117,7 +117,6 @@ static void look_through_maps(struct vt_rings *rings, const struct marks *marks,
 /* Flush two requests in each queue: their ids show which ring is which. */
 static int leave_marks(struct vt_ep *ep, const struct marks *marks)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
 	};
@@ -128,7 +127,7 @@ static int leave_marks(struct vt_ep *ep, const struct marks *marks)
 	if (!ret)
 		ret = vt_qp_init(ep->qp, &ep->conf);
 	if (!ret)
-		ret = -ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE);
+		ret = -vt_qp_to(ep->qp, IBV_QPS_ERR);
 	if (vt_is_ud(ep))
 		vt_wr_to_peer(ep, &wr);
 	for (i = 0; i < 2 && !ret; i++) {

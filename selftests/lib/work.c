@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,39 @@ uint64_t vt_now_us(void)
 uint64_t vt_now_ms(void)
 {
 	return vt_now_us() / 1000;
+}
+
+/**
+ * vt_qp_reaches() - wait until a QP is in a state
+ */
+bool vt_qp_reaches(const struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	return VT_UNTIL(vt_qp_state(qp) == (int)state);
+}
+
+/**
+ * vt_wr() - a signalled request
+ * @sge: its only part, or NULL
+ */
+struct ibv_send_wr vt_wr(enum ibv_wr_opcode opcode, uint64_t wr_id, struct ibv_sge *sge)
+{
+	return (struct ibv_send_wr){
+		.wr_id = wr_id, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
+		.sg_list = sge, .num_sge = !!sge,
+	};
+}
+
+/**
+ * vt_rdma_wr() - the same for memory of the peer
+ */
+struct ibv_send_wr vt_rdma_wr(enum ibv_wr_opcode opcode, uint64_t wr_id, struct ibv_sge *sge,
+			      uint64_t addr, uint32_t rkey)
+{
+	struct ibv_send_wr wr = vt_wr(opcode, wr_id, sge);
+
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = rkey;
+	return wr;
 }
 
 static void wr_data(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
@@ -213,10 +247,7 @@ bool vt_no_completion(struct ibv_cq *cq, int ms)
  */
 bool vt_sq_quiet(struct vt_ep *ep)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = QUIET_ID, .opcode = IBV_WR_RDMA_WRITE,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, QUIET_ID, NULL);
 
 	if (vt_is_ud(ep)) {
 		wr.opcode = IBV_WR_SEND;
@@ -234,9 +265,7 @@ bool vt_sq_quiet(struct vt_ep *ep)
  */
 bool vt_rq_quiet(struct vt_ep *ep, struct vt_ep *from)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = QUIET_ID, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, QUIET_ID, NULL);
 
 	if (vt_post_recv(ep, QUIET_ID, NULL, 0))
 		return false;
@@ -262,6 +291,26 @@ int vt_status(struct ibv_cq *cq, uint64_t wr_id)
 	printf("# wr_id is %llu, not %llu\n", (unsigned long long)wc.wr_id,
 	       (unsigned long long)wr_id);
 	return -EBADMSG;
+}
+
+/**
+ * vt_cq_event() - wait for an event of the endpoint's channel, and acknowledge it
+ * @of: the CQ that it must be of
+ *
+ * Return: 0, -ETIMEDOUT, or another negative errno
+ */
+int vt_cq_event(struct vt_ep *ep, const struct ibv_cq *of, int timeout_ms)
+{
+	struct pollfd fd = { .fd = ep->chan->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, timeout_ms) != 1)
+		return -ETIMEDOUT;
+	if (ibv_get_cq_event(ep->chan, &cq, &context))
+		return -errno;
+	ibv_ack_cq_events(cq, 1);
+	return cq == of ? 0 : -EBADMSG;
 }
 
 /**
@@ -504,9 +553,7 @@ static bool check_data(struct vt_pair *pair, const struct vt_xfer *x,
 /* A WRITE on UC completes before it has arrived: wait for the next message. */
 static bool uc_settle(struct vt_pair *pair)
 {
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 0, NULL);
 
 	return !vt_post_recv(&pair->b, 1, NULL, 0) && !vt_post(&pair->a, &wr) &&
 	       vt_status(pair->a.scq, 0) == IBV_WC_SUCCESS &&

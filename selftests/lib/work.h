@@ -3,6 +3,7 @@
 #ifndef VT_WORK_H
 #define VT_WORK_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,21 @@
 uint64_t vt_now_us(void);
 uint64_t vt_now_ms(void);
 
+/* Wait until @cond holds. False: it does not for longer than any operation takes. */
+#define VT_UNTIL(cond) ({						\
+	uint64_t _end = vt_now_ms() + VT_TIMEOUT_MS;			\
+	bool _holds;							\
+									\
+	while (!(_holds = (cond)) && vt_now_ms() < _end)		\
+		sched_yield();						\
+	_holds;								\
+})
+
+bool vt_qp_reaches(const struct ibv_qp *qp, enum ibv_qp_state state);
+
+struct ibv_send_wr vt_wr(enum ibv_wr_opcode opcode, uint64_t wr_id, struct ibv_sge *sge);
+struct ibv_send_wr vt_rdma_wr(enum ibv_wr_opcode opcode, uint64_t wr_id, struct ibv_sge *sge,
+			      uint64_t addr, uint32_t rkey);
 int vt_post(struct vt_ep *ep, struct ibv_send_wr *wr);
 int vt_post_recv(struct vt_ep *ep, uint64_t wr_id, struct ibv_sge *sge, int n);
 
@@ -25,6 +41,7 @@ bool vt_no_completion(struct ibv_cq *cq, int ms);
 bool vt_sq_quiet(struct vt_ep *ep);
 bool vt_rq_quiet(struct vt_ep *ep, struct vt_ep *from);
 int vt_status(struct ibv_cq *cq, uint64_t wr_id);
+int vt_cq_event(struct vt_ep *ep, const struct ibv_cq *of, int timeout_ms);
 int vt_outcome(struct vt_ep *ep, struct ibv_send_wr *wr);
 
 bool vt_wc_send_ok(const struct vt_ep *ep, const struct ibv_wc *wc,

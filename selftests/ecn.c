@@ -12,11 +12,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "roce.h"
+#include "line.h"
 
-#define PSN	0x1000
-#define PKEY	0xffff
-#define PEER	0x321
+#define PSN	VT_LINE_PSN
 #define MTU	256
 #define UC	0x20
 #define UD_SEND	0x64
@@ -41,8 +39,7 @@
 FIXTURE(ecn)
 {
 	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
+	struct vt_line l;
 	struct ibv_context *ctx;
 	struct vt_bth bth;
 	struct vt_heard heard;
@@ -50,27 +47,23 @@ FIXTURE(ecn)
 	uint32_t last;
 };
 
-static int arm(FIXTURE_DATA(ecn) *self)
-{
-	struct vt_addr peer = { .qpn = PEER, .psn = PSN };
-	int ret = vt_qp_reset(self->ep.qp);
-
-	peer.gid = vt_roce_gid(&self->roce);
-	return ret ? ret : vt_ep_connect(&self->ep, &peer);
-}
-
-/* A QP of the type in self->conf */
+/* A QP of the type in self->conf, in place of another one */
 static int open_ep(FIXTURE_DATA(ecn) *self)
 {
-	int ret = vt_ep_open(&self->ep, &self->conf, 0);
+	uint8_t tos = self->l.roce.tos;
+	int ret;
 
+	if (self->l.ep.qp)
+		vt_line_close(&self->l);
+	memset(&self->l, 0, sizeof(self->l));
+	ret = vt_line_open(&self->l, &self->conf);
 	if (ret)
 		return ret;
-	self->ctx = self->ep.dev.ctx;
-	self->bth = (struct vt_bth){
-		.pkey = PKEY, .qpn = self->ep.qp->qp_num, .psn = PSN,
-	};
-	return arm(self);
+	self->l.roce.tos = tos;
+	self->ctx = self->l.ep.dev.ctx;
+	self->bth = vt_line_bth(&self->l, 0, PSN);
+	self->bth.ack_req = false;
+	return 0;
 }
 
 FIXTURE_SETUP(ecn)
@@ -80,28 +73,23 @@ FIXTURE_SETUP(ecn)
 	self->conf.mtu = IBV_MTU_256;
 	self->conf.buf_len = MESSAGE + 2 * VT_GUARD;
 	self->conf.traffic_class |= ECT_0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_roce_listen(&self->roce));
+	VT_SETUP(open_ep(self));
 }
 
 FIXTURE_TEARDOWN(ecn)
 {
 	EXPECT_EQ(0, system("tc qdisc del dev veth0 root 2>/dev/null || true"));
-	vt_ep_close(&self->ep);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 }
 
 static int post(FIXTURE_DATA(ecn) *self, uint32_t len)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &self->sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, &self->sge);
 
-	self->sge = vt_sge(&self->ep.buf, VT_GUARD, len);
-	if (vt_is_ud(&self->ep))
-		vt_wr_to_peer(&self->ep, &wr);
-	return vt_post(&self->ep, &wr);
+	self->sge = vt_sge(&self->l.ep.buf, VT_GUARD, len);
+	if (vt_is_ud(&self->l.ep))
+		vt_wr_to_peer(&self->l.ep, &wr);
+	return vt_post(&self->l.ep, &wr);
 }
 
 /* Count packets until no more arrive. self->last becomes the PSN of the last one. */
@@ -109,7 +97,7 @@ static int flight(FIXTURE_DATA(ecn) *self)
 {
 	int n;
 
-	for (n = 0; vt_roce_hear(&self->roce, &self->heard, 100); n++)
+	for (n = 0; vt_roce_hear(&self->l.roce, &self->heard, 100); n++)
 		self->last = self->heard.bth.psn;
 	return n;
 }
@@ -126,16 +114,14 @@ static void expect_tos(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *sel
 	self->conf.traffic_class = asked;
 	ASSERT_EQ(0, open_ep(self));
 	ASSERT_EQ(0, post(self, MTU));
-	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	ASSERT_TRUE(vt_roce_hear(&self->l.roce, &self->heard, 5000));
 	EXPECT_EQ(expected, self->heard.tos)
 		TH_LOG("type %d asked for %#x", type, asked);
 	if (type != IBV_QPT_UD) {
-		ASSERT_EQ(0, ibv_query_qp(self->ep.qp, &attr, IBV_QP_AV, &init));
+		ASSERT_EQ(0, ibv_query_qp(self->l.ep.qp, &attr, IBV_QP_AV, &init));
 		EXPECT_EQ(asked, attr.ah_attr.grh.traffic_class);
 	}
 	flight(self);
-	vt_ep_close(&self->ep);
-	memset(&self->ep, 0, sizeof(self->ep));
 }
 
 TEST_F(ecn, who_asks_for_marks)
@@ -167,12 +153,12 @@ static int send_data(FIXTURE_DATA(ecn) *self, uint8_t service)
 
 	self->bth.opcode = service | VT_OP_WRITE_ONLY;
 	self->bth.psn++;
-	return vt_roce_send(&self->roce, &self->bth, reth, sizeof(reth));
+	return vt_roce_send(&self->l.roce, &self->bth, reth, sizeof(reth));
 }
 
 static bool hear_cnp(FIXTURE_DATA(ecn) *self, int timeout_ms)
 {
-	while (vt_roce_hear(&self->roce, &self->heard, timeout_ms))
+	while (vt_roce_hear(&self->l.roce, &self->heard, timeout_ms))
 		if (self->heard.bth.opcode == VT_OP_CNP)
 			return true;
 	return false;
@@ -184,8 +170,8 @@ static void expect_cnp(struct __test_metadata *_metadata, FIXTURE_DATA(ecn) *sel
 
 	ASSERT_TRUE(hear_cnp(self, 5000));
 	EXPECT_EQ(tos, self->heard.tos);
-	EXPECT_EQ(PEER, self->heard.bth.qpn);
-	EXPECT_EQ(PKEY, self->heard.bth.pkey);
+	EXPECT_EQ(VT_LINE_QPN, self->heard.bth.qpn);
+	EXPECT_EQ(VT_LINE_PKEY, self->heard.bth.pkey);
 	EXPECT_EQ(0, self->heard.bth.flags);
 	EXPECT_EQ(0, self->heard.bth.psn);
 	EXPECT_FALSE(self->heard.bth.ack_req);
@@ -203,7 +189,7 @@ TEST_F(ecn, a_mark_is_told_of)
 	self->bth.psn = PSN - 1;
 	sent = vt_counter_now(self->ctx, "np_cnp_sent");
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
-	self->roce.tos = 0x28 | CE;
+	self->l.roce.tos = 0x28 | CE;
 	ASSERT_EQ(0, send_data(self, 0));
 	expect_cnp(_metadata, self, 0xc0 | ECT_0);
 	EXPECT_FALSE(hear_cnp(self, 50));
@@ -217,7 +203,7 @@ TEST_F(ecn, a_cnp_asks_for_marks_if_its_qp_does)
 	self->conf.traffic_class = 0x28;
 	ASSERT_EQ(0, open_ep(self));
 	self->bth.psn = PSN - 1;
-	self->roce.tos = CE;
+	self->l.roce.tos = CE;
 	ASSERT_EQ(0, send_data(self, 0));
 	expect_cnp(_metadata, self, 0xc0);
 }
@@ -231,7 +217,7 @@ TEST_F(ecn, no_mark_no_cnp)
 	self->bth.psn = PSN - 1;
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
 	for (bits = 0; bits < CE; bits++) {
-		self->roce.tos = 0xfc | bits;
+		self->l.roce.tos = 0xfc | bits;
 		ASSERT_EQ(0, send_data(self, 0));
 	}
 	EXPECT_FALSE(hear_cnp(self, 50));
@@ -241,19 +227,19 @@ TEST_F(ecn, no_mark_no_cnp)
 /* A forged packet, with a wrong ICRC or from another source, causes no CNP. */
 TEST_F(ecn, what_is_dropped_draws_no_cnp)
 {
-	uint32_t good = self->roce.saddr;
+	uint32_t good = self->l.roce.saddr;
 	int64_t marked;
 
 	ASSERT_EQ(0, open_ep(self));
 	self->bth.psn = PSN - 1;
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
-	self->roce.tos = CE;
-	self->roce.spoil_icrc = true;
+	self->l.roce.tos = CE;
+	self->l.roce.spoil_icrc = true;
 	ASSERT_EQ(0, send_data(self, 0));
-	self->roce.spoil_icrc = false;
-	self->roce.saddr ^= htonl(0x40);
+	self->l.roce.spoil_icrc = false;
+	self->l.roce.saddr ^= htonl(0x40);
 	ASSERT_EQ(0, send_data(self, 0));
-	self->roce.saddr = good;
+	self->l.roce.saddr = good;
 	EXPECT_FALSE(hear_cnp(self, 50));
 	EXPECT_EQ(marked, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
@@ -269,7 +255,7 @@ TEST_F(ecn, marks_in_a_row)
 	self->bth.psn = PSN - 1;
 	sent = vt_counter_now(self->ctx, "np_cnp_sent");
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
-	self->roce.tos = CE;
+	self->l.roce.tos = CE;
 	us = vt_now_us();
 	for (i = 0; i < 3000; i++)
 		ASSERT_EQ(0, send_data(self, 0));
@@ -300,7 +286,7 @@ TEST_F(ecn, a_cnp_passes_bulk)
 	ASSERT_EQ(0, post(self, BULK));
 	/* The stack takes no more packets of this QP. */
 	EXPECT_LT(before, vt_counter_now(self->ctx, "tx_backpressure"));
-	self->roce.tos = CE;
+	self->l.roce.tos = CE;
 	EXPECT_EQ(0, send_data(self, 0));
 	EXPECT_TRUE(hear_cnp(self, 2000));
 }
@@ -314,11 +300,11 @@ TEST_F(ecn, marked_acknowledgements)
 	ASSERT_EQ(0, open_ep(self));
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
 	ASSERT_EQ(0, post(self, MTU));
-	self->roce.tos = CE;
+	self->l.roce.tos = CE;
 	self->bth.opcode = VT_OP_ACK;
 	self->bth.psn = self->conf.sq_psn;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, ack, sizeof(ack)));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, ack, sizeof(ack)));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.scq, 1));
 	EXPECT_FALSE(hear_cnp(self, 50));
 	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
@@ -326,23 +312,21 @@ TEST_F(ecn, marked_acknowledgements)
 /* A UC QP has a peer, which may be an adapter that reacts to CNPs. A datagram only has a sender. */
 TEST_F(ecn, unreliable_qps)
 {
-	uint32_t data[2] = { htonl(self->conf.qkey), htonl(PEER) };
+	uint32_t data[2] = { htonl(self->conf.qkey), htonl(VT_LINE_QPN) };
 	int64_t marked;
 
 	self->conf.qp_type = IBV_QPT_UC;
 	ASSERT_EQ(0, open_ep(self));
 	self->bth.psn = PSN - 1;
-	self->roce.tos = CE;
+	self->l.roce.tos = CE;
 	ASSERT_EQ(0, send_data(self, UC));
 	expect_cnp(_metadata, self, 0xc0);
-	vt_ep_close(&self->ep);
-	memset(&self->ep, 0, sizeof(self->ep));
 
 	self->conf.qp_type = IBV_QPT_UD;
 	ASSERT_EQ(0, open_ep(self));
 	marked = vt_counter_now(self->ctx, "np_ecn_marked_roce_packets");
 	self->bth.opcode = UD_SEND;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data, sizeof(data)));
 	EXPECT_FALSE(hear_cnp(self, 50));
 	EXPECT_EQ(marked + 1, vt_counter_now(self->ctx, "np_ecn_marked_roce_packets"));
 }
@@ -351,13 +335,13 @@ TEST_F(ecn, unreliable_qps)
 
 static int send_cnp(FIXTURE_DATA(ecn) *self)
 {
-	return vt_roce_cnp(&self->roce, &self->bth);
+	return vt_roce_cnp(&self->l.roce, &self->bth);
 }
 
 /* Acknowledge all packets so far. Return: how many packets follow */
 static int next_flight(FIXTURE_DATA(ecn) *self)
 {
-	if (vt_roce_ack(&self->roce, &self->bth, self->last))
+	if (vt_roce_ack(&self->l.roce, &self->bth, self->last))
 		return -1;
 	return flight(self);
 }
@@ -427,7 +411,7 @@ static int send_odd_cnp(FIXTURE_DATA(ecn) *self, size_t len, uint8_t flags)
 	bth.opcode = VT_OP_CNP;
 	bth.flags = flags;
 	bth.psn = 0;
-	return vt_roce_send(&self->roce, &bth, reserved, len);
+	return vt_roce_send(&self->l.roce, &bth, reserved, len);
 }
 
 /* Each is counted, and none has an effect: the window keeps doubling. */
@@ -437,7 +421,7 @@ TEST_F(ecn, cnps_that_are_none)
 		"rx_bad_header", "rx_bad_icrc", "rx_wrong_source", "rx_unknown_qpn",
 		"rx_bad_pkey",
 	};
-	uint32_t good = self->roce.saddr;
+	uint32_t good = self->l.roce.saddr;
 	struct vt_bth bth;
 	int64_t before;
 	int i;
@@ -447,23 +431,21 @@ TEST_F(ecn, cnps_that_are_none)
 		begin(_metadata, self);
 		before = vt_counter_now(self->ctx, counters[i]);
 		bth = self->bth;
-		self->roce.spoil_icrc = i == 1;
+		self->l.roce.spoil_icrc = i == 1;
 		if (i == 2)
-			self->roce.saddr ^= htonl(0x40);
+			self->l.roce.saddr ^= htonl(0x40);
 		if (i == 3)
 			self->bth.qpn ^= 0x400000;
 		if (i == 4)
 			self->bth.pkey = 0x1234;
 		ASSERT_EQ(0, send_odd_cnp(self, i == 0 ? 20 : 16, 0));
 		self->bth = bth;
-		self->roce.spoil_icrc = false;
-		self->roce.saddr = good;
+		self->l.roce.spoil_icrc = false;
+		self->l.roce.saddr = good;
 		EXPECT_TRUE(vt_counter_wait(self->ctx, counters[i], before + 1))
 			TH_LOG("case %d", i);
 		EXPECT_EQ(4 * START, next_flight(self))
 			TH_LOG("case %d", i);
-		vt_ep_close(&self->ep);
-		memset(&self->ep, 0, sizeof(self->ep));
 	}
 }
 
@@ -494,9 +476,7 @@ TEST_F(ecn, cnps_for_unreliable_qps)
 		ignored = vt_counter_now(self->ctx, "rp_cnp_ignored");
 		ASSERT_EQ(0, send_cnp(self));
 		EXPECT_TRUE(vt_counter_wait(self->ctx, "rp_cnp_ignored", ignored + 1));
-		EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->ep.qp));
-		vt_ep_close(&self->ep);
-		memset(&self->ep, 0, sizeof(self->ep));
+		EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->l.ep.qp));
 	}
 }
 
@@ -506,17 +486,14 @@ TEST_F(ecn, cnps_for_unreliable_qps)
  */
 TEST_F(ecn, marks_on_what_was_read)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = &self->sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_READ, 1, &self->sge);
 	uint8_t data[4 + MTU] = { 0x1f };
 	uint32_t i, n, asked;
 
 	ASSERT_EQ(0, open_ep(self));
-	self->sge = vt_sge(&self->ep.buf, VT_GUARD, MESSAGE);
-	ASSERT_EQ(0, vt_post(&self->ep, &wr));
-	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	self->sge = vt_sge(&self->l.ep.buf, VT_GUARD, MESSAGE);
+	ASSERT_EQ(0, vt_post(&self->l.ep, &wr));
+	ASSERT_TRUE(vt_roce_hear(&self->l.roce, &self->heard, 5000));
 	ASSERT_EQ(VT_OP_READ_REQUEST, self->heard.bth.opcode);
 	memcpy(&asked, self->heard.data + 12, 4);
 	n = ntohl(asked) / MTU;
@@ -525,15 +502,15 @@ TEST_F(ecn, marks_on_what_was_read)
 		self->bth.opcode = !i ? VT_OP_READ_RESPONSE_FIRST : i + 1 < n ?
 			VT_OP_READ_RESPONSE_MIDDLE : VT_OP_READ_RESPONSE_LAST;
 		self->bth.psn = self->conf.sq_psn + i;
-		self->roce.tos = i == n / 2 ? CE : ECT_0;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+		self->l.roce.tos = i == n / 2 ? CE : ECT_0;
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth,
 					  self->bth.opcode == VT_OP_READ_RESPONSE_MIDDLE ?
 					  data + 4 : data,
 					  self->bth.opcode == VT_OP_READ_RESPONSE_MIDDLE ?
 					  MTU : 4 + MTU));
 	}
 	expect_cnp(_metadata, self, 0xc0 | ECT_0);
-	ASSERT_TRUE(vt_roce_hear(&self->roce, &self->heard, 5000));
+	ASSERT_TRUE(vt_roce_hear(&self->l.roce, &self->heard, 5000));
 	ASSERT_EQ(VT_OP_READ_REQUEST, self->heard.bth.opcode);
 	memcpy(&asked, self->heard.data + 12, 4);
 	EXPECT_EQ(START / 2, ntohl(asked) / MTU);

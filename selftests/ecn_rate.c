@@ -10,12 +10,8 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
+#include "line.h"
 
-#include "roce.h"
-
-#define PSN	0x1000
-#define PEER	0x321
 #define MTU	256
 #define ECT_0	2
 #define MESSAGE	(8000 * MTU)
@@ -36,9 +32,7 @@
 
 FIXTURE(rate)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
+	struct vt_line l;
 	struct vt_bth bth;
 	struct vt_heard heard;
 	uint32_t last;
@@ -47,43 +41,34 @@ FIXTURE(rate)
 
 FIXTURE_SETUP(rate)
 {
-	struct vt_addr peer = { .qpn = PEER, .psn = PSN };
+	struct vt_conf conf = vt_defaults;
 
-	self->conf = vt_defaults;
-	self->conf.timeout = 0;
-	self->conf.mtu = IBV_MTU_256;
-	self->conf.buf_len = MESSAGE + 2 * VT_GUARD;
-	self->conf.traffic_class |= ECT_0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_roce_listen(&self->roce));
-	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
-	peer.gid = vt_roce_gid(&self->roce);
-	VT_SETUP(vt_ep_connect(&self->ep, &peer));
-	self->bth = (struct vt_bth){ .pkey = 0xffff, .qpn = self->ep.qp->qp_num };
+	conf.timeout = 0;
+	conf.mtu = IBV_MTU_256;
+	conf.buf_len = MESSAGE + 2 * VT_GUARD;
+	conf.traffic_class |= ECT_0;
+	VT_SETUP(vt_line_open(&self->l, &conf));
+	self->bth = vt_line_bth(&self->l, 0, 0);
 	self->missing = MESSAGE / MTU;
 }
 
 FIXTURE_TEARDOWN(rate)
 {
-	vt_ep_close(&self->ep);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 }
 
 static int post(FIXTURE_DATA(rate) *self)
 {
-	struct ibv_sge sge = vt_sge(&self->ep.buf, VT_GUARD, MESSAGE);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_sge sge = vt_sge(&self->l.ep.buf, VT_GUARD, MESSAGE);
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, &sge);
 
-	return vt_post(&self->ep, &wr);
+	return vt_post(&self->l.ep, &wr);
 }
 
 /* The next packet, if one arrives in time */
 static bool hear(FIXTURE_DATA(rate) *self, int timeout_ms)
 {
-	if (!vt_roce_hear(&self->roce, &self->heard, timeout_ms))
+	if (!vt_roce_hear(&self->l.roce, &self->heard, timeout_ms))
 		return false;
 	self->last = self->heard.bth.psn;
 	self->missing--;
@@ -110,12 +95,12 @@ static void drain(FIXTURE_DATA(rate) *self)
 /* Acknowledge all packets so far. */
 static int ack(FIXTURE_DATA(rate) *self)
 {
-	return vt_roce_ack(&self->roce, &self->bth, self->last);
+	return vt_roce_ack(&self->l.roce, &self->bth, self->last);
 }
 
 static int cnp(FIXTURE_DATA(rate) *self)
 {
-	return vt_roce_cnp(&self->roce, &self->bth);
+	return vt_roce_cnp(&self->l.roce, &self->bth);
 }
 
 /*
@@ -124,7 +109,7 @@ static int cnp(FIXTURE_DATA(rate) *self)
  */
 static int limit_kbps(FIXTURE_DATA(rate) *self)
 {
-	return vt_qp_shown(self->ep.qp->qp_num, "drv_rate_kbps ");
+	return vt_qp_shown(self->l.ep.qp->qp_num, "drv_rate_kbps ");
 }
 
 /*
@@ -150,7 +135,7 @@ static void begin(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *self, i
  */
 static void slow_down(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *self)
 {
-	int64_t handled = vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled");
+	int64_t handled = vt_counter_now(self->l.ep.dev.ctx, "rp_cnp_handled");
 	int i;
 
 	begin(_metadata, self, 2 * START);
@@ -158,7 +143,7 @@ static void slow_down(struct __test_metadata *_metadata, FIXTURE_DATA(rate) *sel
 	for (i = 0; i < CNPS; i++) {
 		ASSERT_EQ(0, ack(self));
 		ASSERT_EQ(0, cnp(self));
-		ASSERT_TRUE(vt_counter_wait(self->ep.dev.ctx, "rp_cnp_handled", handled + 1 + i));
+		ASSERT_TRUE(vt_counter_wait(self->l.ep.dev.ctx, "rp_cnp_handled", handled + 1 + i));
 		printf("# after CNP %d: %d kbit/s\n", i + 1, limit_kbps(self));
 		drain(self);
 	}
@@ -200,30 +185,30 @@ TEST_F(rate, marks_lower_the_rate)
 /* All CNPs for packets that were in flight together lower the rate once. */
 TEST_F(rate, many_cnps_for_one_flight)
 {
-	int64_t handled = vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled");
+	int64_t handled = vt_counter_now(self->l.ep.dev.ctx, "rp_cnp_handled");
 	int i, kbps;
 
 	begin(_metadata, self, 2 * START);
 	ASSERT_EQ(0, cnp(self));
-	ASSERT_TRUE(vt_counter_wait(self->ep.dev.ctx, "rp_cnp_handled", handled + 1));
+	ASSERT_TRUE(vt_counter_wait(self->l.ep.dev.ctx, "rp_cnp_handled", handled + 1));
 	kbps = limit_kbps(self);
 	EXPECT_LT(0, kbps);
 	for (i = 0; i < 100; i++)
 		ASSERT_EQ(0, cnp(self));
-	ASSERT_TRUE(vt_counter_wait(self->ep.dev.ctx, "rp_cnp_handled", handled + 1 + i));
+	ASSERT_TRUE(vt_counter_wait(self->l.ep.dev.ctx, "rp_cnp_handled", handled + 1 + i));
 	EXPECT_EQ(kbps, limit_kbps(self));
 }
 
 /* Fast recovery: with each round trip, half-way back to the rate before the CNP */
 TEST_F_TIMEOUT(rate, without_marks_it_rises, 60)
 {
-	int64_t handled = vt_counter_now(self->ep.dev.ctx, "rp_cnp_handled");
+	int64_t handled = vt_counter_now(self->l.ep.dev.ctx, "rp_cnp_handled");
 	uint64_t end;
 	int low, kbps;
 
 	begin(_metadata, self, 2 * START);
 	ASSERT_EQ(0, cnp(self));
-	ASSERT_TRUE(vt_counter_wait(self->ep.dev.ctx, "rp_cnp_handled", handled + 1));
+	ASSERT_TRUE(vt_counter_wait(self->l.ep.dev.ctx, "rp_cnp_handled", handled + 1));
 	low = limit_kbps(self);
 	EXPECT_LT(0, low);
 	end = vt_now_ms() + VT_TIMEOUT_MS;
@@ -238,7 +223,7 @@ TEST_F_TIMEOUT(rate, without_marks_it_rises, 60)
 	do {
 		ASSERT_EQ(0, ack(self));
 	} while (self->missing && hear(self, VT_TIMEOUT_MS));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.scq, 1));
 }
 
 /* -- two QPs, and a network that marks some of their packets */

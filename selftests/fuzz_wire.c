@@ -30,7 +30,7 @@
 
 #include "cover.h"
 #include "fail.h"
-#include "inject.h"
+#include "roce.h"
 #include "program.h"
 #include "random.h"
 #include "region.h"
@@ -87,7 +87,7 @@ struct counts {
 
 FIXTURE(fuzz)
 {
-	struct vt_inject link;
+	struct vt_roce link;
 	struct victim v[NR_VICTIMS];
 	struct vt_pair healthy;
 	struct vt_cover cover;
@@ -216,14 +216,14 @@ static int victim_recv(struct victim *v, int n)
 	return ret;
 }
 
-static union ibv_gid peer_gid(const struct vt_inject *link, bool ipv6)
+static union ibv_gid peer_gid(const struct vt_roce *link, bool ipv6)
 {
 	union ibv_gid gid = { .raw = { [10] = 0xff, [11] = 0xff } };
 
 	if (ipv6)
-		memcpy(gid.raw, &link->peer_addr6, 16);
+		memcpy(gid.raw, &link->saddr6, 16);
 	else
-		memcpy(gid.raw + 12, &link->peer_addr, 4);
+		memcpy(gid.raw + 12, &link->saddr, 4);
 	return gid;
 }
 
@@ -763,7 +763,7 @@ FIXTURE_TEARDOWN(fuzz)
 	for (who = 0; who < NR_VICTIMS; who++)
 		victim_close(&self->v[who]);
 	vt_pair_close(&self->healthy);
-	vt_inject_close(&self->link);
+	vt_roce_close(&self->link);
 	vt_corpus_close(&self->corpus);
 }
 

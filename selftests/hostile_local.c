@@ -212,11 +212,7 @@ TEST_F(stranger, raw_sockets_are_for_the_privileged)
 	uint8_t data[20] = {};
 
 	memcpy(data, lie.reth, sizeof(lie.reth));
-	lie.roce.id = 1;
-	lie.roce.fd = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
-	ASSERT_LE(0, lie.roce.fd);
-	ASSERT_EQ(0, vt_roce_send(&lie.roce, &lie.bth, data, sizeof(data)));
-	close(lie.roce.fd);
+	ASSERT_EQ(0, vt_roce_raw(&lie.roce, &lie.bth, data, sizeof(data)));
 	ASSERT_EQ(0, vt_async_event(self->pair.b.dev.ctx, IBV_EVENT_QP_ACCESS_ERR, 5000));
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->pair.b.qp));
 }
@@ -337,7 +333,6 @@ TEST_F(stranger, may_have_the_number_on_another_host)
 TEST_F(stranger, may_have_a_peer_that_is_free)
 {
 	struct theft theft = { IBV_QPT_RC, vt_ep_addr(&self->pair.b) };
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct vt_addr b = theft.to;
 
 	ASSERT_EQ(-EPERM, as_stranger(steal, &theft, false));
@@ -346,7 +341,7 @@ TEST_F(stranger, may_have_a_peer_that_is_free)
 
 	ASSERT_EQ(0, vt_ep_connect(&self->pair.a, &b));
 	ASSERT_EQ(-EPERM, as_stranger(steal, &theft, false));
-	ASSERT_EQ(0, ibv_modify_qp(self->pair.a.qp, &attr, IBV_QP_STATE));
+	ASSERT_EQ(0, vt_qp_to(self->pair.a.qp, IBV_QPS_ERR));
 	EXPECT_EQ(0, as_stranger(steal, &theft, false));
 
 	ASSERT_EQ(0, vt_qp_reset(self->pair.a.qp));

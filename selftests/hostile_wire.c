@@ -14,13 +14,12 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 
+#include "line.h"
 #include "region.h"
-#include "roce.h"
 #include "system.h"
 #include "window.h"
 
-#define PSN	0x1000
-#define PKEY	0xffff
+#define PSN	VT_LINE_PSN
 #define UC	0x20
 #define GUESSES	2000
 
@@ -30,34 +29,24 @@
  */
 FIXTURE(wire)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep victim;
+	struct vt_line l;
 	struct ibv_context *ctx;
 	struct vt_bth bth;
 };
 
 FIXTURE_SETUP(wire)
 {
-	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+	struct vt_conf conf = vt_defaults;
 
-	self->conf = vt_defaults;
-	self->conf.timeout = 0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
-	peer.gid = vt_roce_gid(&self->roce);
-	VT_SETUP(vt_ep_connect(&self->victim, &peer));
-	self->ctx = self->victim.dev.ctx;
-	self->bth = (struct vt_bth){
-		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
-		.qpn = self->victim.qp->qp_num, .psn = PSN, .ack_req = true,
-	};
+	conf.timeout = 0;
+	VT_SETUP(vt_line_open(&self->l, &conf));
+	self->ctx = self->l.ep.dev.ctx;
+	self->bth = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN);
 }
 
 FIXTURE_TEARDOWN(wire)
 {
-	vt_ep_close(&self->victim);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 }
 
 /*
@@ -76,7 +65,7 @@ static int flood(FIXTURE_DATA(wire) *self, size_t len,
 			bths[i] = self->bth;
 			next(self, &bths[i]);
 		}
-		ret = vt_roce_train(&self->roce, bths, VT_MAX_TRAIN,
+		ret = vt_roce_train(&self->l.roce, bths, VT_MAX_TRAIN,
 				    remote_access, len, 0);
 		if (ret)
 			return ret;
@@ -101,7 +90,7 @@ static void guess_qpn(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
 {
 	do {
 		bth->qpn = random24();
-	} while (bth->qpn == self->victim.qp->qp_num || bth->qpn < 2 || bth->qpn == 0xffffff);
+	} while (bth->qpn == self->l.ep.qp->qp_num || bth->qpn < 2 || bth->qpn == 0xffffff);
 }
 
 static void guess_answer(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
@@ -113,10 +102,10 @@ static void guess_answer(FIXTURE_DATA(wire) *self, struct vt_bth *bth)
 /* The next message of the true peer is accepted as usual. */
 static void expect_unharmed(struct __test_metadata *_metadata, FIXTURE_DATA(wire) *self)
 {
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->l.ep.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 1, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.rcq, 1));
 }
 
 /*
@@ -170,7 +159,7 @@ TEST_F(wire, guessed_answers_are_ignored)
 	ASSERT_EQ(0, flood(self, 4, guess_answer));
 	/* the QP has looked at each */
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "acks_rx", before + GUESSES));
-	EXPECT_TRUE(vt_no_completion(self->victim.scq, 0));
+	EXPECT_TRUE(vt_no_completion(self->l.ep.scq, 0));
 	expect_unharmed(_metadata, self);
 }
 
@@ -178,11 +167,11 @@ TEST_F(wire, guessed_answers_are_ignored)
 TEST_F(wire, another_source_is_counted)
 {
 	int64_t before = vt_counter_now(self->ctx, "rx_wrong_source");
-	uint32_t true_source = self->roce.saddr;
+	uint32_t true_source = self->l.roce.saddr;
 
-	self->roce.saddr ^= htonl(0x40);
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-	self->roce.saddr = true_source;
+	self->l.roce.saddr ^= htonl(0x40);
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
+	self->l.roce.saddr = true_source;
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "rx_wrong_source", before + 1));
 	expect_unharmed(_metadata, self);
 }
@@ -223,14 +212,7 @@ static int drops(const char *reason)
 
 static bool drops_become(const char *reason, int n)
 {
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (drops(reason) < n) {
-		if (vt_now_ms() > end)
-			return false;
-		usleep(10000);
-	}
-	return true;
+	return VT_UNTIL(drops(reason) >= n);
 }
 
 /**
@@ -258,7 +240,7 @@ static const struct dropped {
 
 static int send_dropped(FIXTURE_DATA(wire) *self, const struct dropped *d)
 {
-	struct vt_roce roce = self->roce;
+	struct vt_roce roce = self->l.roce;
 	struct vt_bth bth = self->bth;
 
 	bth.opcode = d->bth.opcode ? : bth.opcode;
@@ -310,11 +292,11 @@ TEST_F(wire, a_packet_with_all_numbers_is_taken)
 {
 	int64_t before = vt_counter_now(self->ctx, "duplicate_requests");
 
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 1, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.rcq, 1));
 
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	EXPECT_TRUE(vt_counter_wait(self->ctx, "duplicate_requests", before + 1));
 }
 
@@ -325,9 +307,9 @@ TEST_F(wire, a_packet_with_all_numbers_is_taken)
 TEST_F(wire, a_bad_packet_with_all_numbers_kills)
 {
 	self->bth.opcode = VT_OP_SEND_MIDDLE;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	ASSERT_EQ(0, vt_async_event(self->ctx, IBV_EVENT_QP_REQ_ERR, 5000));
-	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->victim.qp));
+	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->l.ep.qp));
 }
 
 static int by_number(const void *a, const void *b)
@@ -348,7 +330,7 @@ TEST_F(wire, qp_numbers_are_in_no_order)
 	int i, near = 0, up = 0;
 
 	for (i = 0; i < ARRAY_SIZE(qpns); i++) {
-		struct ibv_qp *qp = vt_qp_create(&self->victim);
+		struct ibv_qp *qp = vt_qp_create(&self->l.ep);
 
 		ASSERT_NE(NULL, qp);
 		qpns[i] = qp->qp_num;
@@ -474,9 +456,7 @@ TEST_F(client, who_takes_all_receives_delays_the_others)
 {
 	struct vt_pair *pair = &self->pair;
 	struct ibv_context *ctx = pair->b.dev.ctx;
-	struct ibv_send_wr wr = {
-		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 2, NULL), *bad;
 	int64_t before = vt_counter_now(ctx, "rnr_tx");
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
 	struct ibv_wc wc;

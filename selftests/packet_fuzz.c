@@ -16,52 +16,33 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "roce.h"
+#include "line.h"
 
-#define PSN	0x1000
-#define PKEY	0xffff
+#define PSN	VT_LINE_PSN
+#define PKEY	VT_LINE_PKEY
 
 FIXTURE(packet)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep victim;
+	struct vt_line l;
 	struct vt_pair healthy;
 	/* to the victim, as its peer would send it */
 	struct vt_bth bth;
 };
 
-static int arm_victim(FIXTURE_DATA(packet) *self)
-{
-	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
-	int ret = vt_qp_reset(self->victim.qp);
-
-	peer.gid = vt_roce_gid(&self->roce);
-	return ret ? ret : vt_ep_connect(&self->victim, &peer);
-}
-
 FIXTURE_SETUP(packet)
 {
-	self->conf = vt_defaults;
-	self->conf.timeout = 0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
-	VT_SETUP(arm_victim(self));
+	struct vt_conf conf = vt_defaults;
+
+	conf.timeout = 0;
+	VT_SETUP(vt_line_open(&self->l, &conf));
 	VT_SETUP(vt_pair_open(&self->healthy, &vt_defaults));
-	self->bth = (struct vt_bth){
-		.opcode = VT_OP_SEND_ONLY,
-		.pkey = PKEY,
-		.qpn = self->victim.qp->qp_num,
-		.psn = PSN,
-		.ack_req = true,
-	};
+	self->bth = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN);
 }
 
 FIXTURE_TEARDOWN(packet)
 {
-	vt_ep_close(&self->victim);
 	vt_pair_close(&self->healthy);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 }
 
 /*
@@ -71,19 +52,16 @@ FIXTURE_TEARDOWN(packet)
 static void expect_delivery(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(packet) *self)
 {
-	struct ibv_context *ctx = self->victim.dev.ctx;
+	struct ibv_context *ctx = self->l.ep.dev.ctx;
 	int64_t before = vt_counter_now(ctx, "duplicate_requests");
 	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-	struct vt_roce roce = self->roce;
-	struct vt_bth again = {
-		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
-		.qpn = self->victim.qp->qp_num, .psn = PSN - 1,
-	};
+	struct vt_roce roce = self->l.roce;
+	struct vt_bth again = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN - 1);
 
 	roce.spoil_icrc = false;
 	ASSERT_EQ(0, vt_roce_send(&roce, &again, NULL, 0));
 	while (vt_counter(ctx, "duplicate_requests") == before &&
-	       vt_qp_state(self->victim.qp) != IBV_QPS_ERR)
+	       vt_qp_state(self->l.ep.qp) != IBV_QPS_ERR)
 		ASSERT_GT(end, vt_now_ms()) TH_LOG("nothing is delivered");
 }
 
@@ -91,7 +69,7 @@ static void expect_delivery(struct __test_metadata *_metadata,
 static void expect_no_harm(struct __test_metadata *_metadata,
 			   FIXTURE_DATA(packet) *self)
 {
-	struct vt_buf *buf = &self->victim.buf;
+	struct vt_buf *buf = &self->l.ep.buf;
 
 	expect_delivery(_metadata, self);
 	EXPECT_TRUE(vt_check("victim", buf->p, buf->len, buf->seed, 0));
@@ -105,31 +83,28 @@ static void expect_no_harm(struct __test_metadata *_metadata,
 static void expect_unnoticed(struct __test_metadata *_metadata,
 			     FIXTURE_DATA(packet) *self)
 {
-	struct vt_bth good = {
-		.opcode = VT_OP_SEND_ONLY, .pkey = PKEY,
-		.qpn = self->victim.qp->qp_num, .psn = PSN, .ack_req = true,
-	};
+	struct vt_bth good = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN);
 
 	expect_no_harm(_metadata, self);
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 5, NULL, 0));
-	self->roce.spoil_icrc = false;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &good, NULL, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 5));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->l.ep.qp));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 5, NULL, 0));
+	self->l.roce.spoil_icrc = false;
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &good, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.rcq, 5));
 }
 
 /* The baseline: an unspoiled packet made here is accepted. */
 TEST_F(packet, good_packets_are_taken)
 {
-	struct vt_buf *buf = &self->victim.buf;
+	struct vt_buf *buf = &self->l.ep.buf;
 	struct ibv_sge to = vt_sge(buf, VT_GUARD, 100);
 	uint8_t data[100];
 	struct ibv_wc wc;
 
 	vt_fill(data, sizeof(data), 3, 0);
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &to, 1));
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, sizeof(data)));
-	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 1, &to, 1));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data, sizeof(data)));
+	ASSERT_EQ(0, vt_wait(self->l.ep.rcq, &wc));
 	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 	EXPECT_EQ(sizeof(data), wc.byte_len);
 	EXPECT_TRUE(vt_check_sges(&to, 1, sizeof(data), 3));
@@ -147,7 +122,7 @@ TEST_F(packet, every_short_length)
 			memset(data, fill == 1 ? 0xff : 0, sizeof(data));
 			if (fill == 2)
 				vt_fill(data, sizeof(data), len, 0);
-			ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data, len));
+			ASSERT_EQ(0, vt_inject_bytes(&self->l.roce, false, data, len));
 		}
 	expect_unnoticed(_metadata, self);
 }
@@ -170,7 +145,7 @@ TEST_F(packet, every_opcode_truncated)
 			memcpy(data + 4, &word, 4);
 			word = htonl(PSN);
 			memcpy(data + 8, &word, 4);
-			ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data, len));
+			ASSERT_EQ(0, vt_inject_bytes(&self->l.roce, false, data, len));
 		}
 	expect_unnoticed(_metadata, self);
 }
@@ -183,7 +158,7 @@ TEST_F(packet, random_bytes)
 
 	for (i = 0; i < 2000; i++) {
 		vt_fill(data, sizeof(data), seed + i, 0);
-		ASSERT_EQ(0, vt_roce_send_udp(&self->roce, data,
+		ASSERT_EQ(0, vt_inject_bytes(&self->l.roce, false, data,
 					      (seed + 37 * i) % sizeof(data)));
 	}
 	expect_unnoticed(_metadata, self);
@@ -194,7 +169,7 @@ TEST_F(packet, random_bytes)
  * check the counters.
  */
 #define EXPECT_DROPPED(name, before, rnr, n) do {				\
-	struct ibv_context *_ctx = self->victim.dev.ctx;			\
+	struct ibv_context *_ctx = self->l.ep.dev.ctx;			\
 										\
 	EXPECT_TRUE(vt_counter_wait(_ctx, name, (before) + (n)));		\
 	EXPECT_EQ(rnr, vt_counter_now(_ctx, "rnr_tx"));				\
@@ -202,13 +177,13 @@ TEST_F(packet, random_bytes)
 
 TEST_F(packet, icrc_wrong)
 {
-	int64_t before = vt_counter_now(self->victim.dev.ctx, "rx_bad_icrc");
-	int64_t rnr = vt_counter(self->victim.dev.ctx, "rnr_tx");
+	int64_t before = vt_counter_now(self->l.ep.dev.ctx, "rx_bad_icrc");
+	int64_t rnr = vt_counter(self->l.ep.dev.ctx, "rnr_tx");
 	int i;
 
-	self->roce.spoil_icrc = true;
+	self->l.roce.spoil_icrc = true;
 	for (i = 0; i < 20; i++)
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, "abcd", 4));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, "abcd", 4));
 	EXPECT_DROPPED("rx_bad_icrc", before, rnr, 20);
 	expect_unnoticed(_metadata, self);
 }
@@ -221,10 +196,10 @@ TEST_F(packet, for_nobody)
 	for (i = 0; i < ARRAY_SIZE(qpns); i++)
 		for (opcode = 0; opcode < 256; opcode++) {
 			self->bth.qpn = qpns[i];
-			if (qpns[i] == self->victim.qp->qp_num)
+			if (qpns[i] == self->l.ep.qp->qp_num)
 				continue;
 			self->bth.opcode = opcode;
-			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+			ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth,
 						  "12345678", 8));
 		}
 	expect_unnoticed(_metadata, self);
@@ -233,16 +208,16 @@ TEST_F(packet, for_nobody)
 /* Everything is right except the source address. */
 TEST_F(packet, from_another_address)
 {
-	uint32_t good = self->roce.saddr;
+	uint32_t good = self->l.roce.saddr;
 	int opcode;
 
-	self->roce.saddr ^= htonl(0x40);
+	self->l.roce.saddr ^= htonl(0x40);
 	for (opcode = 0; opcode < 32; opcode++) {
 		self->bth.opcode = opcode;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth,
 					  "0123456789abcdef", 16));
 	}
-	self->roce.saddr = good;
+	self->l.roce.saddr = good;
 	expect_unnoticed(_metadata, self);
 }
 
@@ -255,7 +230,7 @@ TEST_F(packet, for_a_qp_with_another_peer)
 	self->bth.psn = vt_defaults.sq_psn;
 	for (opcode = 0; opcode < 32; opcode++) {
 		self->bth.opcode = opcode;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth,
 					  "0123456789abcdef", 16));
 	}
 	expect_unnoticed(_metadata, self);
@@ -265,13 +240,13 @@ TEST_F(packet, for_a_qp_with_another_peer)
 TEST_F(packet, pkey_of_another_partition)
 {
 	static const uint16_t pkeys[] = { 0x0001, 0x8001, 0x1234, 0xfffe };
-	int64_t before = vt_counter_now(self->victim.dev.ctx, "rx_bad_pkey");
-	int64_t rnr = vt_counter(self->victim.dev.ctx, "rnr_tx");
+	int64_t before = vt_counter_now(self->l.ep.dev.ctx, "rx_bad_pkey");
+	int64_t rnr = vt_counter(self->l.ep.dev.ctx, "rnr_tx");
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(pkeys); i++) {
 		self->bth.pkey = pkeys[i];
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	}
 	EXPECT_DROPPED("rx_bad_pkey", before, rnr, ARRAY_SIZE(pkeys));
 	expect_unnoticed(_metadata, self);
@@ -284,14 +259,14 @@ TEST_F(packet, of_another_transport)
 
 	for (opcode = 0x20; opcode < 256; opcode++) {
 		self->bth.opcode = opcode;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth,
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth,
 					  "0123456789abcdef", 16));
 	}
 	self->bth.opcode = VT_OP_SEND_ONLY;
 	self->bth.flags = 1;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	self->bth.flags = 15;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	expect_unnoticed(_metadata, self);
 }
 
@@ -312,25 +287,25 @@ TEST_F(packet, psn_out_of_order)
 		/* and that of expect_delivery() */
 		{ "duplicate_requests", 4 + 1 },
 	};
-	struct ibv_context *ctx = self->victim.dev.ctx;
+	struct ibv_context *ctx = self->l.ep.dev.ctx;
 	int64_t before[ARRAY_SIZE(counts)];
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		before[i] = vt_counter_now(ctx, counts[i].name);
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 9, NULL, 0));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 9, NULL, 0));
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
 		self->bth.psn = PSN + jumps[i];
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	}
 	expect_no_harm(_metadata, self);
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->victim.qp));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->l.ep.qp));
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		EXPECT_EQ(before[i] + counts[i].more, vt_counter_now(ctx, counts[i].name))
 			TH_LOG("%s", counts[i].name);
 	self->bth.psn = PSN;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 9));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.rcq, 9));
 }
 
 /*
@@ -345,7 +320,7 @@ TEST_F(packet, psn_out_of_reach)
 	} jumps[] = {
 		{ 0x10001, false }, { 0x7fffff, false }, { 0x400000, false }, { 0x10000, true },
 	};
-	struct ibv_context *ctx = self->victim.dev.ctx;
+	struct ibv_context *ctx = self->l.ep.dev.ctx;
 	int64_t sent, dropped;
 	int i;
 
@@ -353,7 +328,7 @@ TEST_F(packet, psn_out_of_reach)
 		sent = vt_counter_now(ctx, "naks_tx");
 		dropped = vt_counter_now(ctx, "rx_wrong_psn");
 		self->bth.psn = PSN + jumps[i].ahead;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 		expect_delivery(_metadata, self);
 		EXPECT_EQ(sent + jumps[i].answered, vt_counter_now(ctx, "naks_tx"));
 		EXPECT_EQ(dropped + !jumps[i].answered, vt_counter_now(ctx, "rx_wrong_psn"));
@@ -364,7 +339,7 @@ TEST_F(packet, psn_out_of_reach)
 /* A duplicate READ is answered only while the QP allows READs. */
 TEST_F(packet, repeated_read)
 {
-	struct vt_buf *buf = &self->victim.buf;
+	struct vt_buf *buf = &self->l.ep.buf;
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	uint64_t va = (uintptr_t)buf->p;
 	uint32_t reth[4] = {
@@ -373,21 +348,20 @@ TEST_F(packet, repeated_read)
 	struct vt_heard heard;
 	int i;
 
-	VT_SETUP(vt_roce_listen(&self->roce));
 	self->bth.opcode = VT_OP_READ_REQUEST;
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth,
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, reth,
 					  sizeof(reth)));
-		ASSERT_TRUE(vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS));
+		ASSERT_TRUE(vt_roce_hear(&self->l.roce, &heard, VT_TIMEOUT_MS));
 		EXPECT_EQ(VT_OP_READ_RESPONSE_ONLY, heard.bth.opcode);
 	}
-	ASSERT_EQ(0, ibv_modify_qp(self->victim.qp, &attr,
+	ASSERT_EQ(0, ibv_modify_qp(self->l.ep.qp, &attr,
 				   IBV_QP_STATE | IBV_QP_ACCESS_FLAGS));
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, reth, sizeof(reth)));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, reth, sizeof(reth)));
 	/* The next answer is that of a duplicate sent after it. */
 	self->bth.opcode = VT_OP_SEND_ONLY;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
-	ASSERT_TRUE(vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
+	ASSERT_TRUE(vt_roce_hear(&self->l.roce, &heard, VT_TIMEOUT_MS));
 	EXPECT_EQ(VT_OP_ACK, heard.bth.opcode);
 	expect_no_harm(_metadata, self);
 }
@@ -403,9 +377,9 @@ TEST_F(packet, answers_unasked)
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++)
 		for (syndrome = 0; syndrome < 256; syndrome++) {
 			self->bth.opcode = opcodes[i];
-			self->bth.psn = self->conf.sq_psn + syndrome % 3 - 1;
+			self->bth.psn = self->l.conf.sq_psn + syndrome % 3 - 1;
 			data[0] = syndrome;
-			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+			ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data,
 						  syndrome % 2 ? 12 : 256));
 		}
 	expect_unnoticed(_metadata, self);
@@ -414,20 +388,17 @@ TEST_F(packet, answers_unasked)
 /* The NAK of a READ overtakes the data: it is accepted, and data that follows is not. */
 TEST_F(packet, nak_overtakes_data)
 {
-	size_t len = 4 * vt_mtu_bytes(self->conf.mtu);
-	struct ibv_sge sge = vt_sge(&self->victim.buf, VT_GUARD, len);
-	struct ibv_send_wr wr = {
-		.wr_id = 7, .opcode = IBV_WR_RDMA_READ, .sg_list = &sge,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-	};
+	size_t len = 4 * vt_mtu_bytes(self->l.conf.mtu);
+	struct ibv_sge sge = vt_sge(&self->l.ep.buf, VT_GUARD, len);
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_READ, 7, &sge);
 	const uint8_t remote_access[4] = { 0x62 };
 
-	ASSERT_EQ(0, vt_post(&self->victim, &wr));
+	ASSERT_EQ(0, vt_post(&self->l.ep, &wr));
 	self->bth.opcode = VT_OP_ACK;
-	self->bth.psn = self->conf.sq_psn + 3;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, remote_access,
+	self->bth.psn = self->l.conf.sq_psn + 3;
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, remote_access,
 				  sizeof(remote_access)));
-	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_status(self->victim.scq, 7));
+	EXPECT_EQ(IBV_WC_REM_ACCESS_ERR, vt_status(self->l.ep.scq, 7));
 	expect_no_harm(_metadata, self);
 }
 
@@ -451,14 +422,14 @@ static void expect_state(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(packet) *self, const void *data,
 			 size_t len, enum ibv_qp_state state)
 {
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, NULL, 0));
+	ASSERT_EQ(0, vt_post_recv(&self->l.ep, 1, NULL, 0));
 	self->bth.psn = PSN;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, len));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data, len));
 	expect_no_harm(_metadata, self);
-	EXPECT_EQ(state, vt_qp_state(self->victim.qp))
+	EXPECT_EQ(state, vt_qp_state(self->l.ep.qp))
 		TH_LOG("opcode %d, %zu bytes", self->bth.opcode, len);
-	ASSERT_EQ(0, arm_victim(self));
-	while (!vt_no_completion(self->victim.rcq, 1))
+	ASSERT_EQ(0, vt_line_reset(&self->l));
+	while (!vt_no_completion(self->l.ep.rcq, 1))
 		;
 }
 
@@ -480,8 +451,8 @@ static void expect_dropped(struct __test_metadata *_metadata,
 static struct reth reth_of(FIXTURE_DATA(packet) *self, uint32_t len)
 {
 	return (struct reth){
-		.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD),
-		.rkey = htonl(self->victim.buf.mr->rkey),
+		.va = htobe64((uintptr_t)self->l.ep.buf.p + VT_GUARD),
+		.rkey = htonl(self->l.ep.buf.mr->rkey),
 		.len = htonl(len),
 	};
 }
@@ -516,10 +487,10 @@ TEST_F(packet, reth_out_of_bounds)
 			self->bth.opcode = opcodes[i];
 			reth = reth_of(self, 1024);
 			if (how == 0)
-				reth.va = htobe64((uintptr_t)self->victim.buf.p +
-						  self->victim.buf.len - 1023);
+				reth.va = htobe64((uintptr_t)self->l.ep.buf.p +
+						  self->l.ep.buf.len - 1023);
 			if (how == 1)
-				reth.va = htobe64((uintptr_t)self->victim.buf.p - 1);
+				reth.va = htobe64((uintptr_t)self->l.ep.buf.p - 1);
 			if (how == 2)
 				reth.va = ~0ull;
 			if (how == 3)
@@ -561,7 +532,7 @@ TEST_F(packet, write_of_another_length)
 		head = tries[i].opcode == VT_OP_WRITE_MIDDLE ||
 		       tries[i].opcode == VT_OP_WRITE_LAST ? 0 : sizeof(reth);
 		vt_fill(data + head, sizeof(data) - head,
-			self->victim.buf.seed, VT_GUARD);
+			self->l.ep.buf.seed, VT_GUARD);
 		self->bth.opcode = tries[i].opcode;
 		expect_refused(_metadata, self, data, head + tries[i].len);
 	}
@@ -570,8 +541,8 @@ TEST_F(packet, write_of_another_length)
 TEST_F(packet, atomic_without_its_header)
 {
 	struct atomic_eth eth = {
-		.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD),
-		.rkey = htonl(self->victim.buf.mr->rkey),
+		.va = htobe64((uintptr_t)self->l.ep.buf.p + VT_GUARD),
+		.rkey = htonl(self->l.ep.buf.mr->rkey),
 		.swap_add = ~0ull,
 	};
 	size_t len;
@@ -583,7 +554,7 @@ TEST_F(packet, atomic_without_its_header)
 		expect_dropped(_metadata, self, &eth, len);
 	}
 	/* complete, but misaligned */
-	eth.va = htobe64((uintptr_t)self->victim.buf.p + VT_GUARD + 4);
+	eth.va = htobe64((uintptr_t)self->l.ep.buf.p + VT_GUARD + 4);
 	expect_refused(_metadata, self, &eth, sizeof(eth));
 }
 
@@ -610,7 +581,7 @@ TEST_F(packet, oversize_and_overpadded)
 /* IBTA 9.7.5.1.1: a gap causes one NAK, whatever packets follow. */
 TEST_F(packet, one_nak_for_a_gap)
 {
-	struct ibv_context *ctx = self->victim.dev.ctx;
+	struct ibv_context *ctx = self->l.ep.dev.ctx;
 	int64_t naks = vt_counter_now(ctx, "naks_tx");
 	int64_t behind = vt_counter(ctx, "out_of_sequence");
 	int i;
@@ -619,7 +590,7 @@ TEST_F(packet, one_nak_for_a_gap)
 		SKIP(return, "the device does not count its NAKs");
 	for (i = 1; i <= 5; i++) {
 		self->bth.psn = PSN + i;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, NULL, 0));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, NULL, 0));
 	}
 	EXPECT_TRUE(vt_counter_wait(ctx, "out_of_sequence", behind + 5));
 	EXPECT_EQ(naks + 1, vt_counter(ctx, "naks_tx"));
@@ -651,17 +622,17 @@ TEST_F(packet, opcodes_out_of_sequence)
 		bool write = pairs[i][0] == VT_OP_WRITE_FIRST;
 
 		memcpy(data, &reth, sizeof(reth));
-		vt_fill(data + sizeof(reth), 1024, self->victim.buf.seed,
+		vt_fill(data + sizeof(reth), 1024, self->l.ep.buf.seed,
 			VT_GUARD);
 		self->bth.opcode = pairs[i][0];
 		self->bth.psn = PSN;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data,
 					  1024 + (write ? sizeof(reth) : 0)));
 		self->bth.opcode = pairs[i][1];
 		self->bth.psn = PSN + 1;
-		ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data, 28));
+		ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data, 28));
 		expect_no_harm(_metadata, self);
-		ASSERT_EQ(0, arm_victim(self));
+		ASSERT_EQ(0, vt_line_reset(&self->l));
 	}
 }
 
@@ -680,11 +651,11 @@ TEST_F(packet, random_requests_in_order)
 			self->bth.flags = x >> 8 & 0xf0;
 			self->bth.ack_req = x >> 16 & 1;
 			self->bth.psn = PSN + i;
-			ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, data,
+			ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, data,
 						  (x & 0xfff) % sizeof(data) & ~3u));
 		}
 		usleep(2000);
-		ASSERT_EQ(0, arm_victim(self));
+		ASSERT_EQ(0, vt_line_reset(&self->l));
 	}
 	expect_no_harm(_metadata, self);
 }

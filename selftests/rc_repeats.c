@@ -11,7 +11,6 @@
 #include <endian.h>
 #include <string.h>
 
-#include "inject.h"
 #include "line.h"
 
 #define LEN	64
@@ -57,10 +56,7 @@ FIXTURE_TEARDOWN(repeat)
 
 static int request_of(FIXTURE_DATA(repeat) *self, uint8_t opcode, uint32_t n, uint32_t len)
 {
-	struct vt_bth bth = {
-		.opcode = opcode, .pkey = 0xffff, .qpn = self->line.ep.qp->qp_num,
-		.psn = VT_LINE_PSN + n, .ack_req = true,
-	};
+	struct vt_bth bth = vt_line_bth(&self->line, opcode, VT_LINE_PSN + n);
 	uint8_t eth[28], *p = vt_put64(eth, (uintptr_t)self->p);
 
 	p = vt_put32(p, self->rkey);

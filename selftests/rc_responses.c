@@ -45,20 +45,10 @@ FIXTURE_TEARDOWN(response)
 	vt_line_close(&self->line);
 }
 
-static int arm(FIXTURE_DATA(response) *self)
-{
-	int ret = vt_qp_reset(self->line.ep.qp);
-
-	return ret ? ret : vt_line_connect(&self->line);
-}
-
 static int ask(FIXTURE_DATA(response) *self, enum ibv_wr_opcode opcode, uint32_t len)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = opcode, .sg_list = &self->to, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	int ret = arm(self);
+	struct ibv_send_wr wr = vt_wr(opcode, 1, &self->to);
+	int ret = vt_line_reset(&self->line);
 
 	self->to = vt_sge(&self->line.ep.buf, VT_GUARD, len);
 	return ret ? ret : vt_post(&self->line.ep, &wr);
@@ -226,9 +216,7 @@ TEST_F(response, atomics)
 
 static int post_send(FIXTURE_DATA(response) *self)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 2, NULL);
 
 	return vt_post(&self->line.ep, &wr);
 }

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "roce.h"
+#include "line.h"
 #include "system.h"
 
 /* 4.096 us * 2^19 is 2147 ms. The function of the expired timer is delayed by less. */
@@ -27,9 +27,7 @@
 
 FIXTURE(timer)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
+	struct vt_line l;
 	pid_t spinner;
 };
 
@@ -53,25 +51,15 @@ static int spin(int sock, const void *arg)
 	return 0;
 }
 
-static int rc_connect(FIXTURE_DATA(timer) *self)
-{
-	struct vt_addr peer = { .qpn = 0x321, .psn = 0x1000 };
-
-	peer.gid = vt_roce_gid(&self->roce);
-	return vt_ep_connect(&self->ep, &peer);
-}
-
 FIXTURE_SETUP(timer)
 {
+	struct vt_conf conf = vt_defaults;
 	int sock;
 
-	self->conf = vt_defaults;
-	self->conf.timeout = TIMEOUT;
+	conf.timeout = TIMEOUT;
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "one CPU only");
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
-	VT_SETUP(rc_connect(self));
+	VT_SETUP(vt_line_open(&self->l, &conf));
 	ASSERT_EQ(0, system("modprobe slow_timer function=rto_timer_fn ms=" LATE_MS));
 	self->spinner = vt_child(&sock, spin, NULL);
 	ASSERT_LT(0, self->spinner);
@@ -83,8 +71,7 @@ FIXTURE_TEARDOWN(timer)
 		kill(self->spinner, SIGKILL);
 		waitpid(self->spinner, NULL, 0);
 	}
-	vt_ep_close(&self->ep);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 	EXPECT_EQ(0, system("modprobe -r slow_timer"));
 }
 
@@ -92,47 +79,39 @@ FIXTURE_TEARDOWN(timer)
 static bool answer_beside_the_timer(struct __test_metadata *_metadata,
 				    FIXTURE_DATA(timer) *self, int nth)
 {
-	static const uint8_t ack[4] = { 0x1f };
-	struct vt_bth bth = {
-		.opcode = VT_OP_ACK, .pkey = 0xffff, .qpn = self->ep.qp->qp_num,
-		.psn = self->conf.sq_psn,
-	};
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
-	int64_t before = vt_counter_now(self->ep.dev.ctx, "ack_timeouts"), now;
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, NULL);
+	int64_t before = vt_counter_now(self->l.ep.dev.ctx, "ack_timeouts"), now;
 	uint64_t end;
 	bool early, quiet;
 
 	ASSERT_EQ(0, vt_write_file(PARAM "left", "1"));
 	/* The timer is started on the CPU that posts. */
 	ASSERT_EQ(0, pin(0));
-	ASSERT_EQ(0, vt_post(&self->ep, &wr));
+	ASSERT_EQ(0, vt_post(&self->l.ep, &wr));
 	wr.wr_id = 2;
-	ASSERT_EQ(0, vt_post(&self->ep, &wr));
+	ASSERT_EQ(0, vt_post(&self->l.ep, &wr));
 	ASSERT_EQ(0, pin(1));
 	ASSERT_TRUE(vt_number_wait(PARAM "begun", nth));
 
 	/* The first is answered. So the second is not late as long as its own timeout lasts. */
 	end = vt_now_ms() + TIMEOUT_MS;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, ack, sizeof(ack)));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+	ASSERT_EQ(0, vt_line_answer(&self->l, VT_OP_ACK, self->l.psn, 0x1f, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.scq, 1));
 	early = vt_number(PARAM "ended", "") < nth;
 	ASSERT_TRUE(vt_number_wait(PARAM "ended", nth));
 	if (!early || vt_number(PARAM "cpu", ""))
 		return false;
-	quiet = vt_no_completion(self->ep.scq, 200);
-	now = vt_counter_now(self->ep.dev.ctx, "ack_timeouts");
+	quiet = vt_no_completion(self->l.ep.scq, 200);
+	now = vt_counter_now(self->l.ep.dev.ctx, "ack_timeouts");
 	if (vt_now_ms() > end)
 		return false;
 	EXPECT_TRUE(quiet);
 	EXPECT_EQ(before, now);
 
 	/* After that it is late: its timer was started. */
-	EXPECT_TRUE(vt_counter_wait(self->ep.dev.ctx, "ack_timeouts", before + 1));
-	bth.psn++;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &bth, ack, sizeof(ack)));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 2));
+	EXPECT_TRUE(vt_counter_wait(self->l.ep.dev.ctx, "ack_timeouts", before + 1));
+	ASSERT_EQ(0, vt_line_answer(&self->l, VT_OP_ACK, self->l.psn + 1, 0x1f, NULL, 0));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.scq, 2));
 	return true;
 }
 
@@ -142,8 +121,7 @@ TEST_F_TIMEOUT(timer, answer_beside_an_expired_timer, 90)
 
 	while (!answer_beside_the_timer(_metadata, self, nth)) {
 		ASSERT_GT(TRIES, nth++);
-		ASSERT_EQ(0, vt_qp_reset(self->ep.qp));
-		ASSERT_EQ(0, rc_connect(self));
+		ASSERT_EQ(0, vt_line_reset(&self->l));
 	}
 }
 

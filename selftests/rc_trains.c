@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "counter.h"
-#include "roce.h"
+#include "line.h"
 
-#define PSN	0x1000
+#define PSN	VT_LINE_PSN
 #define MTU	1024
 #define SEED	23
 
@@ -27,12 +27,9 @@
 
 #define NAK_SEQUENCE	0x60
 
-/* A QP whose peer is at the other end of the wire, where no device is */
 FIXTURE(train)
 {
-	struct vt_conf conf;
-	struct vt_roce roce;
-	struct vt_ep ep;
+	struct vt_line l;
 	struct vt_bth bth;
 	struct ibv_sge mem;
 	uint8_t data[LEN];
@@ -40,30 +37,22 @@ FIXTURE(train)
 
 FIXTURE_SETUP(train)
 {
-	struct vt_addr peer = { .qpn = 0x321, .psn = PSN };
+	struct vt_conf conf = vt_defaults;
 
-	self->conf = vt_defaults;
-	self->conf.timeout = 0;
-	VT_SETUP(vt_roce_open(&self->roce));
-	VT_SETUP(vt_roce_listen(&self->roce));
-	VT_SETUP(vt_ep_open(&self->ep, &self->conf, 0));
-	peer.gid = vt_roce_gid(&self->roce);
-	VT_SETUP(vt_ep_connect(&self->ep, &peer));
-	self->bth = (struct vt_bth){
-		.pkey = 0xffff, .qpn = self->ep.qp->qp_num, .psn = PSN,
-	};
-	self->mem = vt_sge(&self->ep.buf, VT_GUARD, LEN);
+	conf.timeout = 0;
+	VT_SETUP(vt_line_open(&self->l, &conf));
+	self->bth = vt_line_bth(&self->l, 0, PSN);
+	self->mem = vt_sge(&self->l.ep.buf, VT_GUARD, LEN);
 }
 
 FIXTURE_TEARDOWN(train)
 {
-	vt_ep_close(&self->ep);
-	vt_roce_close(&self->roce);
+	vt_line_close(&self->l);
 }
 
 static int64_t bad_icrcs(FIXTURE_DATA(train) *self)
 {
-	return vt_counter_now(self->ep.dev.ctx, "rx_bad_icrc");
+	return vt_counter_now(self->l.ep.dev.ctx, "rx_bad_icrc");
 }
 
 /* Packet @i of a message, with @head_len bytes of another header in front of the data */
@@ -76,7 +65,7 @@ static int packet(FIXTURE_DATA(train) *self, int i, uint8_t opcode, const void *
 	memcpy(data + head_len, self->data + i * MTU, MTU);
 	self->bth.opcode = opcode;
 	self->bth.ack_req = i == PACKETS - 1;
-	return vt_roce_send(&self->roce, &self->bth, data, head_len + MTU);
+	return vt_roce_send(&self->l.roce, &self->bth, data, head_len + MTU);
 }
 
 /* MIDDLEs from packet @i on, whose PSNs begin with @psn; packet @bad has a wrong ICRC */
@@ -93,9 +82,9 @@ static int middles(FIXTURE_DATA(train) *self, int i, uint8_t opcode, uint32_t ps
 		bths[k].ack_req = false;
 		bths[k].psn = psn + k;
 	}
-	self->roce.spoil_part = bad ? bad - i + 1 : 0;
-	ret = vt_roce_train(&self->roce, bths, n, self->data + i * MTU, MTU, MTU);
-	self->roce.spoil_part = 0;
+	self->l.roce.spoil_part = bad ? bad - i + 1 : 0;
+	ret = vt_roce_train(&self->l.roce, bths, n, self->data + i * MTU, MTU, MTU);
+	self->l.roce.spoil_part = 0;
 	return ret;
 }
 
@@ -104,7 +93,7 @@ static int hear(FIXTURE_DATA(train) *self, uint32_t *psn)
 {
 	struct vt_heard heard;
 
-	if (!vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS) || heard.bth.opcode != VT_OP_ACK)
+	if (!vt_roce_hear(&self->l.roce, &heard, VT_TIMEOUT_MS) || heard.bth.opcode != VT_OP_ACK)
 		return -1;
 	*psn = heard.bth.psn;
 	return heard.data[0];
@@ -125,7 +114,7 @@ static void message(struct __test_metadata *_metadata, FIXTURE_DATA(train) *self
 		    const struct request *r, int bad)
 {
 	uint64_t va = htobe64(self->mem.addr);
-	uint32_t reth[4] = { 0, 0, htonl(self->ep.buf.mr->rkey), htonl(LEN) };
+	uint32_t reth[4] = { 0, 0, htonl(self->l.ep.buf.mr->rkey), htonl(LEN) };
 	uint32_t start = self->bth.psn, psn;
 	int64_t before = bad_icrcs(self);
 
@@ -148,7 +137,7 @@ static void message(struct __test_metadata *_metadata, FIXTURE_DATA(train) *self
 	EXPECT_EQ(start + PACKETS - 1, psn);
 	EXPECT_EQ(before + !!bad, bad_icrcs(self));
 	EXPECT_TRUE(vt_check_sges(&self->mem, 1, LEN, SEED + bad));
-	EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->mem, 1, LEN));
+	EXPECT_TRUE(vt_buf_restore(&self->l.ep.buf, &self->mem, 1, LEN));
 	self->bth.psn = start + PACKETS;
 }
 
@@ -171,9 +160,9 @@ TEST_F(train, send)
 	int bad;
 
 	for (bad = 0; bad < PACKETS - 1; bad++) {
-		ASSERT_EQ(0, vt_post_recv(&self->ep, bad, &self->mem, 1));
+		ASSERT_EQ(0, vt_post_recv(&self->l.ep, bad, &self->mem, 1));
 		message(_metadata, self, &send, bad);
-		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.rcq, bad));
+		EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.rcq, bad));
 	}
 }
 
@@ -184,7 +173,7 @@ TEST_F(train, send)
 TEST_F(train, last_looks_like_a_middle)
 {
 	uint64_t va = htobe64(self->mem.addr);
-	uint32_t reth[4] = { 0, 0, htonl(self->ep.buf.mr->rkey), htonl((MIDDLES + 1) * MTU) };
+	uint32_t reth[4] = { 0, 0, htonl(self->l.ep.buf.mr->rkey), htonl((MIDDLES + 1) * MTU) };
 	uint32_t psn;
 	int64_t before = bad_icrcs(self);
 
@@ -195,11 +184,11 @@ TEST_F(train, last_looks_like_a_middle)
 	self->bth.psn = PSN + MIDDLES;
 	self->bth.opcode = VT_OP_WRITE_LAST;
 	self->bth.ack_req = true;
-	ASSERT_EQ(0, vt_roce_send(&self->roce, &self->bth, self->data + MIDDLES * MTU, MTU));
+	ASSERT_EQ(0, vt_roce_send(&self->l.roce, &self->bth, self->data + MIDDLES * MTU, MTU));
 	ASSERT_EQ(0x1f, hear(self, &psn));
 	EXPECT_EQ(PSN + MIDDLES, psn);
 	EXPECT_EQ(before + 1, bad_icrcs(self));
-	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->ep.qp));
+	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(self->l.ep.qp));
 	EXPECT_TRUE(vt_check_sges(&self->mem, 1, (MIDDLES + 1) * MTU, SEED));
 }
 
@@ -209,7 +198,7 @@ static bool is_asked(FIXTURE_DATA(train) *self, uint32_t psn, uint32_t left)
 	struct vt_heard heard;
 	uint32_t len;
 
-	if (!vt_roce_hear(&self->roce, &heard, VT_TIMEOUT_MS))
+	if (!vt_roce_hear(&self->l.roce, &heard, VT_TIMEOUT_MS))
 		return false;
 	memcpy(&len, heard.data + 12, sizeof(len));
 	return heard.bth.opcode == VT_OP_READ_REQUEST && heard.bth.psn == psn &&
@@ -251,18 +240,15 @@ static int answer_rest(FIXTURE_DATA(train) *self, uint32_t start, int from)
 
 TEST_F(train, read)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_RDMA_READ, .sg_list = &self->mem, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	uint32_t start = self->conf.sq_psn;
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_READ, 1, &self->mem);
+	uint32_t start = self->l.psn;
 	int64_t before;
 	int bad;
 
 	for (bad = 0; bad < PACKETS - 1; bad++, start += PACKETS) {
 		before = bad_icrcs(self);
 		vt_fill(self->data, LEN, SEED + bad, 0);
-		ASSERT_EQ(0, vt_post(&self->ep, &wr));
+		ASSERT_EQ(0, vt_post(&self->l.ep, &wr));
 		ASSERT_TRUE(is_asked(self, start, LEN));
 		ASSERT_EQ(0, answer(self, start, bad));
 		if (bad) {
@@ -270,9 +256,9 @@ TEST_F(train, read)
 			EXPECT_EQ(before + 1, bad_icrcs(self));
 			ASSERT_EQ(0, answer_rest(self, start, bad));
 		}
-		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(self->ep.scq, 1));
+		ASSERT_EQ(IBV_WC_SUCCESS, vt_status(self->l.ep.scq, 1));
 		EXPECT_TRUE(vt_check_sges(&self->mem, 1, LEN, SEED + bad));
-		EXPECT_TRUE(vt_buf_restore(&self->ep.buf, &self->mem, 1, LEN));
+		EXPECT_TRUE(vt_buf_restore(&self->l.ep.buf, &self->mem, 1, LEN));
 	}
 }
 

@@ -11,7 +11,6 @@
 #include "harness.h"
 
 
-#include "inject.h"
 #include "line.h"
 
 #define PKEY		0xffff
@@ -87,10 +86,7 @@ static uint32_t msn(const FIXTURE_DATA(wire) *self)
  */
 static int request(FIXTURE_DATA(wire) *self, uint8_t opcode, uint32_t dma_len, uint32_t len)
 {
-	struct vt_bth bth = {
-		.opcode = opcode, .pkey = PKEY, .qpn = self->ep->qp->qp_num, .psn = self->psn,
-		.ack_req = true,
-	};
+	struct vt_bth bth = vt_line_bth(&self->line, opcode, self->psn);
 	uint8_t packet[64 + MTU] = {}, *p = packet;
 
 	switch (opcode) {
@@ -115,10 +111,7 @@ static int answer(FIXTURE_DATA(wire) *self, uint8_t aeth, uint32_t psn)
 
 static int post(FIXTURE_DATA(wire) *self, uint64_t wr_id)
 {
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id, .opcode = IBV_WR_SEND, .sg_list = &self->sge, .num_sge = 1,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, wr_id, &self->sge);
 
 	return vt_post(self->ep, &wr);
 }

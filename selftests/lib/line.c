@@ -34,6 +34,23 @@ void vt_line_close(struct vt_line *l)
 	vt_roce_close(&l->roce);
 }
 
+/* vt_line_reset() - connect the QP again, from any state. Return: 0 or -errno */
+int vt_line_reset(struct vt_line *l)
+{
+	int ret = vt_qp_reset(l->ep.qp);
+
+	return ret ? ret : vt_line_connect(l);
+}
+
+/* vt_line_bth() - of a packet from the peer, which asks for an ACK */
+struct vt_bth vt_line_bth(const struct vt_line *l, uint8_t opcode, uint32_t psn)
+{
+	return (struct vt_bth){
+		.opcode = opcode, .pkey = VT_LINE_PKEY, .qpn = l->ep.qp->qp_num, .psn = psn,
+		.ack_req = true,
+	};
+}
+
 /* vt_line_hear() - get the next packet for the peer, within @ms. Return: false if there is none */
 bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms)
 {

@@ -14,6 +14,7 @@
 
 #define VT_LINE_QPN	0x321
 #define VT_LINE_PSN	0x1000
+#define VT_LINE_PKEY	0xffff
 
 /**
  * struct vt_line - the QP and the wire
@@ -32,6 +33,8 @@ struct vt_line {
 int vt_line_open(struct vt_line *l, const struct vt_conf *conf);
 int vt_line_connect(struct vt_line *l);
 void vt_line_close(struct vt_line *l);
+int vt_line_reset(struct vt_line *l);
+struct vt_bth vt_line_bth(const struct vt_line *l, uint8_t opcode, uint32_t psn);
 
 bool vt_line_hear(struct vt_line *l, struct vt_heard *packet, int ms);
 bool vt_line_settled(struct vt_line *l);

@@ -57,7 +57,7 @@ record() {
 	return "$status"
 }
 
-judge() { python3 "$MODEL" check "$MTU" "${1:-$WORK/trace}"; }
+judge() { python3 "$MODEL" "$MTU" "${1:-$WORK/trace}"; }
 
 # The trace must show the impairments, or nothing was compared. Prints what it shows
 has() {
@@ -74,6 +74,13 @@ without() {
 	awk -v regex="$1" 'FNR == NR { n += $0 ~ regex; next } $0 !~ regex || ++i != int((n + 1) / 2)' \
 		"$WORK/trace" "$WORK/trace" >"$WORK/altered"
 	[ "$(wc -l <"$WORK/altered")" = $(($(wc -l <"$WORK/trace") - 1)) ] || { echo "no event $1"; return; }
+	judge "$WORK/altered"
+}
+
+# altered SED: the trace with one event doubled or changed
+altered() {
+	sed "$1" "$WORK/trace" >"$WORK/altered"
+	! cmp -s "$WORK/trace" "$WORK/altered" || { echo "no such event"; return; }
 	judge "$WORK/altered"
 }
 
@@ -100,9 +107,17 @@ compare "reordering" one_way "completed gaps retries" delay 200us 100us reorder 
 compare "all of it" both_ways "completed duplicates gaps naks retries missing" "${BAD[@]}"
 compare "all of it" one_way "completed duplicates gaps naks retries" "${BAD[@]}"
 
-# The last trace, with one event less
+# The last trace, with one event less, or one more, or another one
 check_error "no start" "PSNs begin at|has no such PSN" without 'smr_send_start:'
 check_error "no completion" "has not completed|not the oldest work request" without 'smr_send_done:'
 check_error "a request that was not executed" "executed out of order|has not executed|not the next part" without 'smr_request:.*verdict=0'
 check_error "a receive too few" "receives for" without 'smr_recv_done:'
+check_error "a completion twice" "not the oldest work request" altered '0,/smr_send_done:/{/smr_send_done:/p}'
+check_error "a completion too early" "not acknowledged" altered \
+	'0,/smr_send_start:/{/smr_send_start:/{p;s/smr_send_start:\(.* qpn=[^ ]* wr_id=[^ ]*\).*/smr_send_done:\1 status=0/}}'
+check_error "a request executed twice" "executed out of order" altered '0,/smr_request:.*verdict=0/{/smr_request:.*verdict=0/p}'
+check_error "a request that was never sent" "has no such PSN" altered \
+	'0,/smr_request:.*verdict=0/{/smr_request:.*verdict=0/s/ psn=[0-9a-fx]*/ psn=0x5000/}'
+# A trace with nothing in it is no proof
+check_error "an empty trace" "0 completed" judge /dev/null
 finish

@@ -16,7 +16,7 @@ usage() {
 
 		  --kernel ROLE   which kernel: ${ARM64_ROLES[*]} (default: newest stable newest-16k;
 		                  -16k: the kernel that has pages of 16 KiB)
-		  --tests TESTS   run these tests of selftests/*.c there, too, such as "rc_data cq"
+		  --tests TESTS   run these tests of selftests/*.c there, too, such as "data cq"
 		  --build-only    do not boot
 		  --log DIR       where console and report of each boot go (default $LOG_DIR)
 		  --help          this

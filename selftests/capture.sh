@@ -89,14 +89,15 @@ programs() {
 
 # All packets that the tests in C send between the two devices
 rc_traffic() {
-	"$TESTS/rc_data" -v v4_1024 -v v6_4096 && "$TESTS/rc_data" -r rc.v4.fetch_add -r rc.v6.compare_swap &&
+	"$TESTS/data" -v rc_v4_1024 -v rc_v6_4096 && "$TESTS/data" -r rc.v4.fetch_add -r rc.v6.compare_swap &&
 		"$TESTS/rc_windows" -v type_2 && {
 		[ "${#ANNEX19[@]}" = 0 ] || "$TESTS/rc_annex19" -t atomic_write -t flush_range_and_region
 	}
 }
 
 other_traffic() {
-	"$TESTS/uc_data" -V v4_256 -t sizes && "$TESTS/ud_data" -V srq && "$TESTS/mcast" -t peer_alone &&
+	"$TESTS/data" -r size.uc_v6_4096.each_operation -r size.uc_wr_api.each_operation &&
+		"$TESTS/data" -V srq -f ud -v ud_v4 -v ud_v6 && "$TESTS/mcast" -t peer_alone &&
 		"$TESTS/xrc" -t send -t write_read_atomic -t write_with_immediate
 }
 

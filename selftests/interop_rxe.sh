@@ -35,16 +35,16 @@ rxe_joins() {
 # Tests of one end only are omitted: limits, refused posts, fields that the standard does not define, and ibv_wr_*(),
 # for which rdma_rxe's provider computes wrong lengths of lists
 each_opcode() {
-	SMR_LARGEST=65537 between rc_data -F rc -V v4_4096 -V wr_api
-	SMR_LARGEST=1048579 between rc_data -F rc -v v4_4096
-	between rc_data -F size -V wr_api -T queue_full -T failure_counts_as_solicited -T source_qp_is_reported
+	SMR_LARGEST=65537 between data -v rc_v4_256 -v rc_v4_512 -v rc_v4_1024 -v rc_v4_2048 -v rc_v6_1024 -v rc_v6_4096
+	SMR_LARGEST=1048579 between data -v rc_v4_4096
+	between data -V wr_api -T queue_full -T failure_counts_as_solicited -T source_qp_is_reported -f rc
+	between data -v rc_v4 -v rc_v6 -v uc_v4_256 -v uc_v6_4096 -v ud_v4 -v ud_v6 -v ud_srq
+	between data -V wr_api -f ud
 	between rc_windows -V type_2_wr_api
 	between rc_annex19
 	between rc_retry -t receiver_late
 	between rc_errors -t remote_key_unknown -t remote_range_beyond_end -t qp_permits_no_write
 	between srq -t transfers -t two_qps
-	between uc_data -V wr_api -t sizes -t lists_and_inline
-	between ud_data -V wr_api
 	[ "$SMR_PATH" != to_rxe ] || check "$SMR_PATH: rdma_rxe's netdev is a member of the groups" rxe_joins
 	between mcast -t peer_alone
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 1
-# timeout: 400
+# timeout: 500
 #
 # perftest's programs on one host (same-host shortcut and wire path) and between two network namespaces: many
 # QPs, both directions, on-demand paging
@@ -27,7 +27,7 @@ if try_wire_path; then
 fi
 
 if try_veth 1500; then
-	perftest_sizes "veth" v4 ib_write_bw
+	perftest_sizes "veth" v4 ib_{send,write,read}_bw
 	perftest_all "veth" v4
 	perftest_some "veth" v6
 	perftest_odp "veth" v4

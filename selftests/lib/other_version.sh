@@ -8,9 +8,9 @@ cd "$(dirname "$0")/.." || exit
 
 # What both sides could do from the beginning. pingpong.sh uses device memory, which came later, as resizing did.
 declare -A TESTS=(
-	[provider]="rc_data rc_errors rc_windows uc_data ud_data xrc odp_traffic
+	[provider]="data rc_errors rc_windows xrc odp_traffic
 		semantics_reg semantics_rereg semantics_dereg semantics_mw semantics_wc"
-	[module]="rc_data uc_data ud_data"
+	[module]=data
 )
 
 # Left out: the first provider took a bind's upper 24 bits of the rkey as the program gave them

@@ -26,8 +26,7 @@
 #define MTU		256
 #define SRC_QPN		0x321
 
-FIXTURE(packet)
-{
+struct packet {
 	struct vt_conf conf;
 	struct vt_roce roce;
 	struct vt_ep victim;
@@ -36,15 +35,17 @@ FIXTURE(packet)
 	uint8_t data[4 * MTU];
 };
 
-FIXTURE_VARIANT(packet)
+FIXTURE(uc)
 {
-	enum ibv_qp_type type;
+	struct packet p;
 };
 
-FIXTURE_VARIANT_ADD(packet, uc) { IBV_QPT_UC };
-FIXTURE_VARIANT_ADD(packet, ud) { IBV_QPT_UD };
+FIXTURE(ud)
+{
+	struct packet p;
+};
 
-static int arm(FIXTURE_DATA(packet) *self)
+static int arm(struct packet *self)
 {
 	struct vt_addr peer = { .qpn = SRC_QPN, .psn = PSN };
 
@@ -52,10 +53,10 @@ static int arm(FIXTURE_DATA(packet) *self)
 	return vt_ep_connect(&self->victim, &peer);
 }
 
-FIXTURE_SETUP(packet)
+static void set_up(struct __test_metadata *_metadata, struct packet *self, enum ibv_qp_type type)
 {
 	self->conf = vt_defaults;
-	self->conf.qp_type = variant->type;
+	self->conf.qp_type = type;
 	self->conf.mtu = IBV_MTU_256;
 	VT_SETUP(vt_roce_open(&self->roce));
 	VT_SETUP(vt_ep_open(&self->victim, &self->conf, 0));
@@ -66,14 +67,19 @@ FIXTURE_SETUP(packet)
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 }
 
-FIXTURE_TEARDOWN(packet)
+static void tear_down(struct packet *self)
 {
 	vt_ep_close(&self->victim);
 	vt_roce_close(&self->roce);
 }
 
+FIXTURE_SETUP(uc) { set_up(_metadata, &self->p, IBV_QPT_UC); }
+FIXTURE_SETUP(ud) { set_up(_metadata, &self->p, IBV_QPT_UD); }
+FIXTURE_TEARDOWN(uc) { tear_down(&self->p); }
+FIXTURE_TEARDOWN(ud) { tear_down(&self->p); }
+
 /* The next packet; if a WRITE begins with it, it has a RETH. */
-static int send_uc(FIXTURE_DATA(packet) *self, int op, size_t len)
+static int send_uc(struct packet *self, int op, size_t len)
 {
 	struct vt_bth bth = {
 		.opcode = UC + op, .flags = (-len & 3) << 4, .pkey = PKEY,
@@ -97,7 +103,7 @@ static int send_uc(FIXTURE_DATA(packet) *self, int op, size_t len)
 
 /* The receive is still there, and takes a good message. */
 static void expect_next(struct __test_metadata *_metadata,
-			FIXTURE_DATA(packet) *self)
+			struct packet *self)
 {
 	struct ibv_wc wc;
 
@@ -112,7 +118,7 @@ static void expect_next(struct __test_metadata *_metadata,
 }
 
 /* Each list ends with a packet that must not complete anything. */
-TEST_F(packet, uc_incomplete_messages)
+TEST_F(uc, incomplete_messages)
 {
 	/* -1: this packet is lost */
 	static const int runs[][6] = {
@@ -130,49 +136,43 @@ TEST_F(packet, uc_incomplete_messages)
 	};
 	int i, j;
 
-	if (variant->type != IBV_QPT_UC)
-		return;
 	for (i = 0; i < ARRAY_SIZE(runs); i++) {
 		for (j = 0; runs[i][j] != -2; j++) {
 			if (runs[i][j] == -1)
-				self->psn++;
+				self->p.psn++;
 			else
-				ASSERT_EQ(0, send_uc(self, runs[i][j], MTU));
+				ASSERT_EQ(0, send_uc(&self->p, runs[i][j], MTU));
 		}
-		expect_next(_metadata, self);
+		expect_next(_metadata, &self->p);
 	}
 }
 
 /* After a gap of any size, or a step back, a whole message is accepted. */
-TEST_F(packet, uc_gaps)
+TEST_F(uc, gaps)
 {
 	static const int gaps[] = { 1, 2, 1000, 0x7fffff, -1, -500 };
 	int i;
 
-	if (variant->type != IBV_QPT_UC)
-		return;
 	for (i = 0; i < ARRAY_SIZE(gaps); i++) {
-		self->psn += gaps[i];
-		expect_next(_metadata, self);
+		self->p.psn += gaps[i];
+		expect_next(_metadata, &self->p);
 	}
 }
 
 /* All three packets arrive: the message is received. */
-TEST_F(packet, uc_whole_messages)
+TEST_F(uc, whole_messages)
 {
-	struct vt_buf *buf = &self->victim.buf;
+	struct vt_buf *buf = &self->p.victim.buf;
 	struct ibv_wc wc;
 	int i;
 
-	if (variant->type != IBV_QPT_UC)
-		return;
-	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_FIRST, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_MIDDLE, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_WRITE_LAST, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_MIDDLE, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, 77));
-	ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_WRITE_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_WRITE_MIDDLE, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_WRITE_LAST, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_MIDDLE, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_LAST, 77));
+	ASSERT_EQ(0, vt_wait(self->p.victim.rcq, &wc));
 	EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 	EXPECT_EQ(2 * MTU + 77, wc.byte_len);
 	for (i = 0; i < 3; i++)
@@ -184,16 +184,14 @@ TEST_F(packet, uc_whole_messages)
 }
 
 /* A MIDDLE shorter than the path MTU, a LAST longer than it */
-TEST_F(packet, uc_wrong_lengths)
+TEST_F(uc, wrong_lengths)
 {
-	if (variant->type != IBV_QPT_UC)
-		return;
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU - 4));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, 4));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_FIRST, MTU));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_LAST, MTU + 4));
-	ASSERT_EQ(0, send_uc(self, VT_OP_SEND_ONLY, MTU + 4));
-	expect_next(_metadata, self);
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_FIRST, MTU - 4));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_LAST, 4));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_FIRST, MTU));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_LAST, MTU + 4));
+	ASSERT_EQ(0, send_uc(&self->p, VT_OP_SEND_ONLY, MTU + 4));
+	expect_next(_metadata, &self->p);
 }
 
 /* -- datagrams */
@@ -206,7 +204,7 @@ struct datagram {
 	size_t len;	/* after the BTH */
 };
 
-static int send_ud(FIXTURE_DATA(packet) *self, const struct datagram *d)
+static int send_ud(struct packet *self, const struct datagram *d)
 {
 	struct vt_bth bth = {
 		.opcode = d->opcode, .pkey = d->pkey, .qpn = d->qpn,
@@ -220,7 +218,7 @@ static int send_ud(FIXTURE_DATA(packet) *self, const struct datagram *d)
 	return vt_roce_send(&self->roce, &bth, packet, d->len);
 }
 
-static struct datagram good_one(FIXTURE_DATA(packet) *self)
+static struct datagram good_one(struct packet *self)
 {
 	return (struct datagram){
 		.opcode = UD_SEND_ONLY, .pkey = PKEY,
@@ -230,7 +228,7 @@ static struct datagram good_one(FIXTURE_DATA(packet) *self)
 }
 
 static void expect_next_ud(struct __test_metadata *_metadata,
-			   FIXTURE_DATA(packet) *self)
+			   struct packet *self)
 {
 	struct datagram d = good_one(self);
 	struct ibv_sge data;
@@ -248,15 +246,13 @@ static void expect_next_ud(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
 }
 
-TEST_F(packet, ud_not_quite_right)
+TEST_F(ud, not_quite_right)
 {
 	struct datagram d;
 	int i, j;
 
-	if (variant->type != IBV_QPT_UD)
-		return;
 	for (i = 0; i < 9; i++) {
-		d = good_one(self);
+		d = good_one(&self->p);
 		if (i == 0)
 			d.qkey++;
 		if (i == 1)
@@ -273,11 +269,11 @@ TEST_F(packet, ud_not_quite_right)
 			d.len = 8 + 4100;
 		if (i == 7)
 			d.qpn = 1;
-		self->roce.spoil_icrc = i == 8;
+		self->p.roce.spoil_icrc = i == 8;
 		for (j = 0; j < 3; j++)
-			ASSERT_EQ(0, send_ud(self, &d));
-		self->roce.spoil_icrc = false;
-		expect_next_ud(_metadata, self);
+			ASSERT_EQ(0, send_ud(&self->p, &d));
+		self->p.roce.spoil_icrc = false;
+		expect_next_ud(_metadata, &self->p);
 	}
 }
 
@@ -285,7 +281,7 @@ TEST_F(packet, ud_not_quite_right)
  * Each packet of a train is checked separately: its headers may differ from those of the first one.
  * Here the others are for another type of QP.
  */
-TEST_F(packet, ud_train_of_others)
+TEST_F(ud, train_of_others)
 {
 	static const uint8_t others[] = {
 		VT_OP_READ_REQUEST, VT_OP_SEND_ONLY, VT_OP_WRITE_ONLY,
@@ -293,56 +289,52 @@ TEST_F(packet, ud_train_of_others)
 	};
 	/* the DETH, and 8 bytes, which another opcode interprets as a length to read */
 	uint32_t data[4] = {
-		htonl(self->conf.qkey), htonl(SRC_QPN), 1, htonl(64),
+		htonl(self->p.conf.qkey), htonl(SRC_QPN), 1, htonl(64),
 	};
 	struct vt_bth bths[2] = {
 		{ .opcode = UD_SEND_ONLY, .pkey = PKEY,
-		  .qpn = self->victim.qp->qp_num },
+		  .qpn = self->p.victim.qp->qp_num },
 	};
 	struct ibv_wc wc;
 	unsigned int i;
 
-	if (variant->type != IBV_QPT_UD)
-		return;
 	for (i = 0; i < sizeof(others); i++) {
-		bths[0].psn = self->psn++ & 0xffffff;
+		bths[0].psn = self->p.psn++ & 0xffffff;
 		bths[1] = bths[0];
 		bths[1].opcode = others[i];
-		ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data,
+		ASSERT_EQ(0, vt_roce_train(&self->p.roce, bths, 2, data,
 					   sizeof(data), 0));
-		ASSERT_EQ(0, vt_wait(self->victim.rcq, &wc));
+		ASSERT_EQ(0, vt_wait(self->p.victim.rcq, &wc));
 		EXPECT_EQ(IBV_WC_SUCCESS, wc.status);
 		EXPECT_EQ(VT_GRH_LEN + 8, wc.byte_len);
-		ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
-		expect_next_ud(_metadata, self);
+		ASSERT_EQ(0, vt_post_recv(&self->p.victim, 1, &self->p.to, 1));
+		expect_next_ud(_metadata, &self->p);
 	}
 	/* but two packets for one QP are both accepted */
-	ASSERT_EQ(0, vt_post_recv(&self->victim, 1, &self->to, 1));
+	ASSERT_EQ(0, vt_post_recv(&self->p.victim, 1, &self->p.to, 1));
 	bths[1].opcode = UD_SEND_ONLY;
-	ASSERT_EQ(0, vt_roce_train(&self->roce, bths, 2, data, sizeof(data),
+	ASSERT_EQ(0, vt_roce_train(&self->p.roce, bths, 2, data, sizeof(data),
 				   0));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
-	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->victim.rcq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->p.victim.rcq, 1));
+	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(self->p.victim.rcq, 1));
 }
 
 /* The packet ends in the DETH, or in the immediate data after it. */
-TEST_F(packet, ud_truncated)
+TEST_F(ud, truncated)
 {
-	struct datagram d = good_one(self);
+	struct datagram d = good_one(&self->p);
 	size_t len;
 
-	if (variant->type != IBV_QPT_UD)
-		return;
 	for (len = 0; len < 8; len++) {
 		d.len = len;
-		ASSERT_EQ(0, send_ud(self, &d));
+		ASSERT_EQ(0, send_ud(&self->p, &d));
 	}
 	d.opcode = UD_SEND_IMM;
 	for (len = 0; len < 12; len++) {
 		d.len = len;
-		ASSERT_EQ(0, send_ud(self, &d));
+		ASSERT_EQ(0, send_ud(&self->p, &d));
 	}
-	expect_next_ud(_metadata, self);
+	expect_next_ud(_metadata, &self->p);
 }
 
 /* -- an address that is added and removed */
@@ -360,7 +352,7 @@ static int address(const char *what, const char *netdev)
 	return system(command);
 }
 
-static bool has_gid(FIXTURE_DATA(packet) *self)
+static bool has_gid(struct packet *self)
 {
 	struct ibv_gid_entry gids[64];
 	in_addr_t addr = inet_addr(ADDRESS);
@@ -373,41 +365,34 @@ static bool has_gid(FIXTURE_DATA(packet) *self)
 }
 
 /* The core adds and removes GIDs after the address. */
-static bool gid_becomes(FIXTURE_DATA(packet) *self, bool there)
+static bool gid_becomes(struct packet *self, bool there)
 {
-	uint64_t end = vt_now_ms() + VT_TIMEOUT_MS;
-
-	while (has_gid(self) != there)
-		if (vt_now_ms() > end)
-			return false;
-	return true;
+	return VT_UNTIL(has_gid(self) == there);
 }
 
-TEST_F(packet, ud_address_that_goes)
+TEST_F(ud, address_that_goes)
 {
-	struct ibv_context *ctx = self->victim.dev.ctx;
-	in_addr_t own = self->roce.daddr;
+	struct ibv_context *ctx = self->p.victim.dev.ctx;
+	in_addr_t own = self->p.roce.daddr;
 	struct datagram d;
 	int64_t wrong;
 	int i;
 
-	if (variant->type != IBV_QPT_UD)
-		return;
-	d = good_one(self);
+	d = good_one(&self->p);
 	ASSERT_EQ(0, address("add", "lo"));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, address("add", getenv("SMR_NETDEV")));
-		ASSERT_TRUE(gid_becomes(self, true));
-		self->roce.daddr = inet_addr(ADDRESS);
-		expect_next_ud(_metadata, self);
+		ASSERT_TRUE(gid_becomes(&self->p, true));
+		self->p.roce.daddr = inet_addr(ADDRESS);
+		expect_next_ud(_metadata, &self->p);
 		ASSERT_EQ(0, address("del", getenv("SMR_NETDEV")));
-		ASSERT_TRUE(gid_becomes(self, false));
+		ASSERT_TRUE(gid_becomes(&self->p, false));
 		wrong = vt_counter_now(ctx, "rx_wrong_source");
-		ASSERT_EQ(0, send_ud(self, &d));
-		EXPECT_TRUE(vt_no_completion(self->victim.rcq, 50));
+		ASSERT_EQ(0, send_ud(&self->p, &d));
+		EXPECT_TRUE(vt_no_completion(self->p.victim.rcq, 50));
 		EXPECT_EQ(wrong + 1, vt_counter_now(ctx, "rx_wrong_source"));
-		self->roce.daddr = own;
-		expect_next_ud(_metadata, self);
+		self->p.roce.daddr = own;
+		expect_next_ud(_metadata, &self->p);
 	}
 	address("del", "lo");
 }

@@ -4,8 +4,8 @@
  * harms nobody but itself.
  *
  * The tests check that other QPs still work, and that the process gets its own
- * QP back by a reset. The runner checks that the kernel logs nothing. Seeds are
- * printed; SMR_SEED repeats a run.
+ * QP back by a reset. The runner checks that the kernel logs nothing. fuzz_rings.c
+ * writes garbage at random, from several threads.
  *
  * timeout: 120
  * boot: kmemleak
@@ -21,7 +21,6 @@
 #include "rings.h"
 #include "why.h"
 
-#define ATTACK_MS	1200
 #define FEED_MS		2000
 #define FEED_DEPTH	16384
 
@@ -32,13 +31,11 @@ FIXTURE(hostile)
 	struct vt_pair healthy;
 	struct vt_rings a;
 	struct vt_rings b;
-	uint64_t random;
 };
 
 FIXTURE_SETUP(hostile)
 {
 	struct vt_conf conf = vt_defaults;
-	const char *seed = getenv("SMR_SEED");
 
 	conf.inline_len = 64;
 	conf.timeout = 10;
@@ -50,8 +47,6 @@ FIXTURE_SETUP(hostile)
 	VT_SETUP(vt_rings_find(&self->b, &self->pair.b));
 	VT_SETUP(vt_pair_reset(&self->pair));
 	VT_SETUP(vt_pair_open(&self->healthy, &vt_defaults));
-	self->random = seed ? strtoull(seed, NULL, 0) : vt_now_ms() | 1;
-	printf("# SMR_SEED=%#llx\n", (unsigned long long)self->random);
 }
 
 /* The attackers' CQs may contain anything: read no completion. */
@@ -205,10 +200,7 @@ TEST_F(hostile, receive_entry_with_one_wrong_thing)
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
 	struct ibv_sge from = vt_sge(&a->buf, VT_GUARD, 100);
 	struct ibv_sge to = vt_sge(&b->buf, VT_GUARD, 100);
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .sg_list = &from,
-		.num_sge = 1, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, &from);
 	int how;
 
 	for (how = 0; how < 6; how++) {
@@ -232,9 +224,7 @@ TEST_F(hostile, receive_entry_with_one_wrong_thing)
 TEST_F(hostile, receive_index_out_of_range)
 {
 	struct vt_ep *a = &self->pair.a, *b = &self->pair.b;
-	struct ibv_send_wr wr = {
-		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 1, NULL);
 
 	vt_set_index(&self->b.rq.hdr->prod, self->b.rq.hdr->cons + 1000);
 	ASSERT_EQ(0, vt_post(a, &wr));
@@ -270,9 +260,7 @@ TEST_F(hostile, send_index_out_of_range)
 TEST_F(hostile, cq_index_out_of_range)
 {
 	static const int32_t jumps[] = { 1, 1000, INT32_MIN, -1, -1000 };
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-	};
+	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 0, NULL);
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(jumps); i++) {
@@ -286,127 +274,7 @@ TEST_F(hostile, cq_index_out_of_range)
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 
-/* -- everything at once, from another thread */
-
-struct scribbler {
-	FIXTURE_DATA(hostile) *self;
-	pthread_t thread;
-	uint64_t random;
-	bool stop;
-};
-
-static void scribble_bytes(const struct vt_ring *ring, uint64_t *random)
-{
-	size_t off = vt_random(random) % (ring->len / 8);
-
-	((uint64_t *)ring->hdr)[off] = vt_nasty(random);
-}
-
-static void scribble_header(const struct vt_ring *ring, uint64_t *random)
-{
-	uint64_t r = vt_random(random);
-
-	switch (r % 5) {
-	case 0:
-		vt_set_index(&ring->hdr->prod, vt_nasty(random));
-		break;
-	case 1:
-		vt_set_index(&ring->hdr->cons, vt_nasty(random));
-		break;
-	case 2:
-		vt_set_index(&ring->hdr->flags, vt_nasty(random));
-		break;
-	default:
-		vt_set_index(&ring->hdr->prod, ring->hdr->prod + (r >> 8) % 5);
-	}
-}
-
-/* A request that is nearly right gets deepest into the kernel. */
-static void scribble_wqe(FIXTURE_DATA(hostile) *self, uint64_t *random)
-{
-	struct smr_ring_hdr *hdr = self->a.sq.hdr;
-	struct smr_send_wqe *wqe = vt_sq_entry(&self->a, hdr->prod +
-					    vt_random(random) % 4);
-
-	good_wqe(&self->pair, wqe);
-	switch (vt_random(random) % 10) {
-	case 0:
-		wqe->num_sge = vt_nasty(random);
-		break;
-	case 1:
-		wqe->inline_len = vt_nasty(random);
-		wqe->send_flags |= IBV_SEND_INLINE;
-		break;
-	case 2:
-		wqe->sge[0].length = vt_nasty(random);
-		break;
-	case 3:
-		wqe->sge[0].addr = vt_nasty(random);
-		break;
-	case 4:
-		wqe->rdma.remote_addr = vt_nasty(random);
-		break;
-	case 5:
-		wqe->send_flags = vt_nasty(random);
-		break;
-	case 6:
-		wqe->rdma.rkey = vt_nasty(random);
-		break;
-	}
-	if (vt_random(random) % 2)
-		wqe->opcode = vt_random(random) % 16;
-	vt_set_index(&hdr->prod, hdr->prod + 1);
-}
-
-static void *scribble(void *arg)
-{
-	struct scribbler *s = arg;
-	struct vt_rings *all[] = { &s->self->a, &s->self->b };
-	struct vt_ring *ring;
-	uint64_t r;
-
-	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		r = vt_random(&s->random);
-		ring = (struct vt_ring *)all[r % 2] + (r >> 8) % 4;
-		switch ((r >> 16) % 8) {
-		case 0:
-			scribble_header(ring, &s->random);
-			break;
-		case 1:
-			scribble_bytes(ring, &s->random);
-			break;
-		default:
-			scribble_wqe(s->self, &s->random);
-		}
-		if ((r >> 32) % 64 == 0)
-			usleep(50);
-	}
-	return NULL;
-}
-
-/* Ring both ends' doorbells, and reset the QPs when they are in error. */
-static int attack(FIXTURE_DATA(hostile) *self, uint64_t *random, int ms)
-{
-	struct vt_ep *ends[] = { &self->pair.a, &self->pair.b };
-	uint64_t end = vt_now_ms() + ms;
-	int rounds = 0, ret = 0;
-
-	while (!ret && vt_now_ms() < end) {
-		uint64_t r = vt_random(random);
-		struct vt_ep *ep = ends[r % 2];
-
-		vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
-			    (r >> 8) % 8 ? r >> 16 & 3 : vt_nasty(random));
-		if ((r >> 32) % 32 == 0)
-			ret = vt_pair_reset(&self->pair);
-		/* Garbage may break a QP even while it is being connected. */
-		if (ret == -EINVAL)
-			ret = 0;
-		rounds++;
-	}
-	printf("# %d doorbells\n", rounds);
-	return ret;
-}
+/* -- a ring that another thread writes to */
 
 struct feeder {
 	struct vt_rings *rings;
@@ -484,48 +352,6 @@ TEST_F(hostile, ring_that_is_never_empty)
 	vt_pair_close(&pair);
 }
 
-TEST_F(hostile, garbage_from_another_thread)
-{
-	struct scribbler s = { .self = self, .random = self->random * 3 + 1 };
-
-	ASSERT_EQ(0, pthread_create(&s.thread, NULL, scribble, &s));
-	EXPECT_EQ(0, attack(self, &self->random, ATTACK_MS));
-	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
-	pthread_join(s.thread, NULL);
-	EXPECT_TRUE(vt_pair_works(&self->healthy));
-}
-
-/* The same, and the process is killed in the middle of it. */
-TEST_F(hostile, garbage_and_sudden_death)
-{
-	int round, status;
-	pid_t pid;
-
-	for (round = 0; round < 5; round++) {
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid) {
-			struct vt_conf conf = vt_defaults;
-			struct scribbler s = {
-				.self = self, .random = self->random + round,
-			};
-
-			conf.rnr_retry = 1;
-			if (vt_pair_open(&self->pair, &conf) ||
-			    vt_rings_find(&self->a, &self->pair.a) ||
-			    vt_rings_find(&self->b, &self->pair.b) ||
-			    vt_pair_reset(&self->pair))
-				_exit(1);
-			pthread_create(&s.thread, NULL, scribble, &s);
-			attack(self, &self->random, 100 + 30 * round);
-			kill(getpid(), SIGKILL);
-		}
-		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_TRUE(WIFSIGNALED(status));
-		EXPECT_TRUE(vt_pair_works(&self->healthy));
-	}
-}
-
 /* -- mappings */
 
 static bool mappable(int fd, size_t len, int prot, int flags, uint64_t offset)
@@ -593,7 +419,7 @@ TEST_F(hostile, mapping_outlives_its_qp)
 {
 	struct vt_ep *a = &self->pair.a;
 	struct vt_ring *ring = &self->a.sq;
-	uint64_t random = self->random;
+	uint64_t random = vt_random_begin(vt_seed(), 0);
 	struct smr_ring_hdr *extra;
 	uint64_t offset;
 	int i;

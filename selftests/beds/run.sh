@@ -235,8 +235,8 @@ netem() {
 		tc qdisc show dev eth0
 	judge "correlations, gap and rate are what tc shows" 0 \
 		said 'delay 10ms +1ms 25% loss 100% 50% duplicate 2% 10% reorder 25% 50% corrupt 0.5% 5% rate 1Gbit.* gap 5'
-	run --netem "loss x" true
-	judge "a wrong --netem is said so" 125 complained "--netem 'loss x': Illegal .loss percent"
+	run --netem "frob 1" true
+	judge "a wrong --netem is said so" 125 complained "--netem 'frob 1': What is .frob"
 }
 
 # -- ends

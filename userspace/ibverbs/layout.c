@@ -226,8 +226,7 @@ static size_t context_size(const struct smr_layout *layout)
  */
 struct verbs_context *smr_layout_context(struct verbs_context *vctx)
 {
-	return (void *)((char *)&vctx->context -
-			context_offset(smr_libibverbs.layout));
+	return (void *)((char *)&vctx->context - context_offset(smr_libibverbs.layout));
 }
 
 enum {
@@ -261,8 +260,7 @@ size_t smr_layout_ops(const struct smr_layout *layout,
 
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (places[i].release <= layout->release)
-			memcpy(&table[n++], (const char *)ops + places[i].offset,
-			       sizeof(*table));
+			memcpy(&table[n++], (const char *)ops + places[i].offset, sizeof(*table));
 	return n;
 }
 
@@ -271,8 +269,7 @@ size_t smr_layout_ops(const struct smr_layout *layout,
  * @vctx: what the provider takes for a struct verbs_context
  * @ops: the operations
  */
-void smr_layout_set_ops(struct verbs_context *vctx,
-			const struct verbs_context_ops *ops)
+void smr_layout_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops)
 {
 	void *table[OPS_ROOM] = {};
 
@@ -361,10 +358,8 @@ int smr_layout_get_context(struct verbs_context *vctx,
 	struct verbs_context *context = smr_layout_context(vctx);
 
 	if (smr_libibverbs.layout->release < GET_CONTEXT_FDS)
-		return ibv_cmd_get_context_until_57(context, cmd, cmd_size,
-						    resp, resp_size);
-	return (ibv_cmd_get_context)(context, cmd, cmd_size, fds, resp,
-				     resp_size);
+		return ibv_cmd_get_context_until_57(context, cmd, cmd_size, resp, resp_size);
+	return (ibv_cmd_get_context)(context, cmd, cmd_size, fds, resp, resp_size);
 }
 
 int smr_layout_create_cq_ex(struct ibv_context *context,
@@ -393,8 +388,7 @@ int smr_layout_open_qp(struct ibv_context *context, struct verbs_qp *vqp,
 {
 	size_t size = smr_libibverbs.comp_mask + 2 * sizeof(void *);
 
-	return (ibv_cmd_open_qp)(context, vqp, (int)size, attr, cmd, cmd_size,
-				 resp, resp_size);
+	return (ibv_cmd_open_qp)(context, vqp, (int)size, attr, cmd, cmd_size, resp, resp_size);
 }
 
 /**
@@ -422,8 +416,7 @@ static bool has_wr(unsigned int which)
 static void set_wr(struct ibv_qp_ex *qpx, unsigned int which, void *fn)
 {
 	if (has_wr(which))
-		memcpy((char *)qpx + first_qp_ex_size() + which * sizeof(fn),
-		       &fn, sizeof(fn));
+		memcpy((char *)qpx + first_qp_ex_size() + which * sizeof(fn), &fn, sizeof(fn));
 }
 
 /**

@@ -39,13 +39,11 @@ static int check_range(const struct smr_dm *dm, uint64_t offset, size_t length)
 	if ((offset | length) % SMR_DM_ALIGNMENT)
 		return smr_refuse(context, 0, DM_UNALIGNED, offset, length);
 	if (offset > dm->length || length > dm->length - offset)
-		return smr_refuse(context, 0, DM_RANGE, offset, length,
-				  dm->length);
+		return smr_refuse(context, 0, DM_RANGE, offset, length, dm->length);
 	return 0;
 }
 
-static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
-			size_t length)
+static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from, size_t length)
 {
 	struct smr_dm *dm = to_smr_dm(ibdm);
 	int ret = check_range(dm, offset, length);
@@ -55,8 +53,7 @@ static int memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from,
 	return ret;
 }
 
-static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
-			  size_t length)
+static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset, size_t length)
 {
 	struct smr_dm *dm = to_smr_dm(ibdm);
 	int ret = check_range(dm, offset, length);
@@ -67,8 +64,7 @@ static int memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
 }
 
 /* Ask the kernel for the offset, and map it. */
-static int map_dm(struct ibv_context *context, struct smr_dm *dm,
-		  uint32_t handle)
+static int map_dm(struct ibv_context *context, struct smr_dm *dm, uint32_t handle)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, SMR_METHOD_DM_QUERY, 2);
 	struct smr_dm_info info;
@@ -97,21 +93,13 @@ static int map_dm(struct ibv_context *context, struct smr_dm *dm,
 	return 0;
 }
 
-/**
- * smr_alloc_dm - allocate device memory
- * @attr: the size
- *
- * Return: the memory, or NULL and errno.
- */
-struct ibv_dm *smr_alloc_dm(struct ibv_context *context,
-			    struct ibv_alloc_dm_attr *attr)
+struct ibv_dm *smr_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
 {
 	struct smr_dm *dm;
 	int ret;
 
 	if (attr->comp_mask) {
-		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask,
-				   attr->comp_mask);
+		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask, attr->comp_mask);
 		return NULL;
 	}
 	dm = smr_zalloc(context, sizeof(*dm));
@@ -133,10 +121,6 @@ err_free:
 	return NULL;
 }
 
-/**
- * smr_unimport_dm - forget imported device memory, which is not freed
- * @ibdm: the memory
- */
 void smr_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct smr_dm *dm = to_smr_dm(ibdm);
@@ -146,28 +130,15 @@ void smr_unimport_dm(struct ibv_dm *ibdm)
 	free(dm);
 }
 
-/**
- * smr_free_dm - free device memory
- * @dm: the memory, which stays valid if the kernel refuses: EBUSY while a
- *	region is on it
- */
 int smr_free_dm(struct ibv_dm *dm)
 {
-	int ret = smr_ended(dm->context, 0, SMR_KIND_DM,
-			    ibv_cmd_free_dm(&to_smr_dm(dm)->vdm));
+	int ret = smr_ended(dm->context, 0, SMR_KIND_DM, ibv_cmd_free_dm(&to_smr_dm(dm)->vdm));
 
 	if (!ret)
 		smr_unimport_dm(dm);
 	return ret;
 }
 
-/**
- * smr_import_dm - use device memory that another process has allocated
- * @context: the device, imported
- * @handle: the memory's
- *
- * Return: the memory, or NULL and errno.
- */
 struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 {
 	struct smr_dm *dm = smr_zalloc(context, sizeof(*dm));
@@ -187,15 +158,6 @@ struct ibv_dm *smr_import_dm(struct ibv_context *context, uint32_t handle)
 	return &dm->vdm.dm;
 }
 
-/**
- * smr_reg_dm_mr - register a part of device memory
- * @dm: the memory
- * @offset: of the region in the memory
- * @length: bytes
- * @access: enum ibv_access_flags; IBV_ACCESS_ZERO_BASED must be among them
- *
- * Return: the MR, or NULL and errno.
- */
 struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 			     uint64_t offset, size_t length,
 			     unsigned int access)
@@ -205,8 +167,7 @@ struct ibv_mr *smr_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm,
 
 	if (!vmr)
 		return NULL;
-	ret = ibv_cmd_reg_dm_mr(pd, &to_smr_dm(dm)->vdm, offset, length,
-				access, vmr, NULL);
+	ret = ibv_cmd_reg_dm_mr(pd, &to_smr_dm(dm)->vdm, offset, length, access, vmr, NULL);
 	if (ret) {
 		free(vmr);
 		errno = ret;

@@ -35,8 +35,7 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context)
 	if (!pd)
 		return NULL;
 
-	ret = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
+	ret = ibv_cmd_alloc_pd(context, &pd->pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (ret) {
 		free(pd);
 		errno = ret;
@@ -51,15 +50,13 @@ int smr_dealloc_pd(struct ibv_pd *ibpd)
 	int ret;
 
 	if (atomic_load(&pd->users))
-		return smr_refuse(ibpd->context, 0, PD_IN_USE,
-				  (uint32_t)atomic_load(&pd->users));
+		return smr_refuse(ibpd->context, 0, PD_IN_USE, (uint32_t)atomic_load(&pd->users));
 	if (pd->base) {
 		atomic_fetch_sub(&pd->base->users, 1);
 		if (pd->td)
 			atomic_fetch_sub(&pd->td->users, 1);
 	} else {
-		ret = smr_ended(ibpd->context, 0, SMR_KIND_PD,
-				ibv_cmd_dealloc_pd(ibpd));
+		ret = smr_ended(ibpd->context, 0, SMR_KIND_PD, ibv_cmd_dealloc_pd(ibpd));
 		if (ret)
 			return ret;
 	}
@@ -84,14 +81,12 @@ void smr_unimport_pd(struct ibv_pd *pd)
 }
 
 /* A thread domain could avoid locks. A single thread never contends for them, so they are taken anyway. */
-struct ibv_td *smr_alloc_td(struct ibv_context *context,
-			    struct ibv_td_init_attr *attr)
+struct ibv_td *smr_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
 {
 	struct smr_td *td;
 
 	if (attr->comp_mask) {
-		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask,
-				   attr->comp_mask);
+		errno = smr_refuse(context, 0, FIELDS_INVALID, attr->comp_mask, attr->comp_mask);
 		return NULL;
 	}
 	td = smr_zalloc(context, sizeof(*td));
@@ -106,8 +101,7 @@ int smr_dealloc_td(struct ibv_td *ibtd)
 	struct smr_td *td = container_of(ibtd, struct smr_td, td);
 
 	if (atomic_load(&td->users))
-		return smr_refuse(ibtd->context, 0, TD_IN_USE,
-				  (uint32_t)atomic_load(&td->users));
+		return smr_refuse(ibtd->context, 0, TD_IN_USE, (uint32_t)atomic_load(&td->users));
 	free(td);
 	return 0;
 }
@@ -144,8 +138,7 @@ static void use_td(struct smr_pd *parent, struct ibv_td *td)
 }
 
 struct ibv_pd *
-smr_alloc_parent_domain(struct ibv_context *context,
-			struct ibv_parent_domain_init_attr *attr)
+smr_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
 {
 	struct smr_pd *parent;
 	int ret;
@@ -183,8 +176,7 @@ void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
 
 	*home = (struct smr_home){};
 	if (domain && domain->alloc)
-		object = domain->alloc(pd, domain->context, size,
-				       SMR_OBJECT_ALIGNMENT, type);
+		object = domain->alloc(pd, domain->context, size, SMR_OBJECT_ALIGNMENT, type);
 	home->allocated = object != IBV_ALLOCATOR_USE_DEFAULT;
 	if (!home->allocated)
 		object = calloc(1, size);

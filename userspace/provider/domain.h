@@ -28,8 +28,7 @@ struct smr_pd {
 	void *(*alloc)(struct ibv_pd *pd, void *context, size_t size,
 		       size_t alignment, uint64_t type);
 	/* parent domain: frees it */
-	void (*free)(struct ibv_pd *pd, void *context, void *ptr,
-		     uint64_t type);
+	void (*free)(struct ibv_pd *pd, void *context, void *ptr, uint64_t type);
 	void *context;		/* for both */
 };
 
@@ -49,12 +48,10 @@ struct ibv_pd *smr_alloc_pd(struct ibv_context *context);
 int smr_dealloc_pd(struct ibv_pd *pd);
 struct ibv_pd *smr_import_pd(struct ibv_context *context, uint32_t handle);
 void smr_unimport_pd(struct ibv_pd *pd);
-struct ibv_td *smr_alloc_td(struct ibv_context *context,
-			    struct ibv_td_init_attr *attr);
+struct ibv_td *smr_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
 int smr_dealloc_td(struct ibv_td *td);
 struct ibv_pd *
-smr_alloc_parent_domain(struct ibv_context *context,
-			struct ibv_parent_domain_init_attr *attr);
+smr_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
 
 void *smr_object_alloc(struct ibv_context *context, struct ibv_pd *pd,
 		       size_t size, uint64_t type, struct smr_home *home);

@@ -7,8 +7,7 @@
 
 #include "abi.h"
 
-struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
-			       struct ibv_xrcd_init_attr *attr)
+struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
 {
 	struct verbs_xrcd *vxrcd = smr_zalloc(context, sizeof(*vxrcd));
 	struct ib_uverbs_open_xrcd_resp resp = {};
@@ -29,8 +28,7 @@ struct ibv_xrcd *smr_open_xrcd(struct ibv_context *context,
 int smr_close_xrcd(struct ibv_xrcd *xrcd)
 {
 	struct verbs_xrcd *vxrcd = container_of(xrcd, struct verbs_xrcd, xrcd);
-	int ret = smr_ended(xrcd->context, 0, SMR_KIND_XRCD,
-			    ibv_cmd_close_xrcd(vxrcd));
+	int ret = smr_ended(xrcd->context, 0, SMR_KIND_XRCD, ibv_cmd_close_xrcd(vxrcd));
 
 	if (!ret)
 		free(vxrcd);
@@ -46,8 +44,7 @@ struct ibv_ah *smr_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 	if (!ah)
 		return NULL;
-	ret = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp,
-				sizeof(resp));
+	ret = ibv_cmd_create_ah(pd, &ah->ah, attr, &resp.ibv_resp, sizeof(resp));
 	ah->number = resp.drv_payload.ah_handle;
 	if (!ret)
 		return &ah->ah;
@@ -75,8 +72,7 @@ struct ibv_mw *smr_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (!mw)
 		return NULL;
-	ret = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
+	ret = ibv_cmd_alloc_mw(pd, type, mw, &cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (!ret)
 		return mw;
 	free(mw);

@@ -18,17 +18,8 @@ static struct ibv_mr *outcome(struct verbs_mr *vmr, int err)
 	return NULL;
 }
 
-/**
- * smr_reg_mr - register memory
- * @addr: of the memory
- * @length: bytes; SIZE_MAX asks for all of the address space (implicit ODP)
- * @hca_va: the address that work requests will use for @addr
- * @access: enum ibv_access_flags
- *
- * Return: the MR, or NULL and errno.
- */
-struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
-			  uint64_t hca_va, int access)
+/* A length of SIZE_MAX asks for all of the address space (implicit ODP). */
+struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t hca_va, int access)
 {
 	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
 	struct ib_uverbs_reg_mr_resp resp = {};
@@ -41,16 +32,6 @@ struct ibv_mr *smr_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 					   sizeof(resp)));
 }
 
-/**
- * smr_reg_dmabuf_mr - register a part of a dma-buf
- * @offset: of the region in the buffer
- * @length: bytes
- * @iova: the address that work requests will use for @offset
- * @fd: the dma-buf
- * @access: enum ibv_access_flags
- *
- * Return: the MR, or NULL and errno.
- */
 struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				 size_t length, uint64_t iova, int fd,
 				 int access)
@@ -59,16 +40,9 @@ struct ibv_mr *smr_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 	if (!vmr)
 		return NULL;
-	return outcome(vmr, ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd,
-						  access, vmr, NULL));
+	return outcome(vmr, ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr, NULL));
 }
 
-/**
- * smr_reg_mr_ex - register memory or a part of a dma-buf
- * @attr: the memory
- *
- * Return: the MR, or NULL and errno.
- */
 struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 {
 	const uint64_t known = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR |
@@ -84,8 +58,7 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 				   IBV_REG_MR_MASK_FD_OFFSET;
 
 	if (mask & ~known) {
-		errno = smr_refuse(pd->context, 0, FIELDS_UNKNOWN, mask,
-				   mask & ~known);
+		errno = smr_refuse(pd->context, 0, FIELDS_UNKNOWN, mask, mask & ~known);
 		return NULL;
 	}
 	if ((mask & needed) != needed || mask & foreign) {
@@ -101,16 +74,9 @@ struct ibv_mr *smr_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
 			  attr->access);
 }
 
-/**
- * smr_rereg_mr - change a registration
- * @vmr: the MR; its keys follow, libibverbs updates the rest on success. Its
- *	access field does not change: with it ibv_dereg_mr() undoes what the
- *	registration did
- * @flags: which values change, enum ibv_rereg_mr_flags
- * @pd: the new protection domain
- * @addr: the new start, which is also the new iova
- * @length: the new length
- * @access: the new rights
+/*
+ * The keys follow, and libibverbs updates the rest on success. vmr->access does not change: with it ibv_dereg_mr() undoes what
+ * the registration did.
  */
 int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		 void *addr, size_t length, int access)
@@ -123,13 +89,7 @@ int smr_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 				sizeof(resp));
 }
 
-/**
- * smr_import_mr - use a region that another process has registered
- * @pd: its protection domain, imported
- * @handle: of the region
- *
- * Return: the MR, whose addr is unknown in this process; or NULL and errno.
- */
+/* Its addr is unknown in this process. */
 struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	struct verbs_mr *vmr = smr_zalloc(pd->context, sizeof(*vmr));
@@ -139,19 +99,11 @@ struct ibv_mr *smr_import_mr(struct ibv_pd *pd, uint32_t handle)
 	return outcome(vmr, ibv_cmd_query_mr(pd, vmr, handle));
 }
 
-/**
- * smr_unimport_mr - forget an imported region, which stays registered
- */
 void smr_unimport_mr(struct ibv_mr *mr)
 {
 	free(container_of(mr, struct verbs_mr, ibv_mr));
 }
 
-/**
- * smr_dereg_mr - drop a registration
- * @vmr: the MR, which is unchanged if the kernel refuses with EBUSY: a window
- * is bound to it
- */
 int smr_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret = ibv_cmd_dereg_mr(vmr);

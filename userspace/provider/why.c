@@ -10,7 +10,7 @@
 
 #include <infiniband/softmrdv.h>
 
-#include "why_read.h"
+#include "why_note.h"
 #include "why_text.h"
 
 static_assert(SOFTMRDV_WHY_NUMBERS == SMR_WHY_NUMBERS,

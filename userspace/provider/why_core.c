@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "why_note.h"
-#include "why_read.h"
 
 enum {
 	/* The only port */

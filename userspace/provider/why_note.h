@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Refusals of the provider itself: the kernel keeps their reasons together with its own. */
+/* Refusals: the kernel keeps those of the provider itself together with its own. */
 #ifndef SMR_PROVIDER_WHY_NOTE_H
 #define SMR_PROVIDER_WHY_NOTE_H
 
@@ -40,5 +40,12 @@ int smr_why_note(struct ibv_context *context, uint32_t qpn, uint32_t id,
 
 /* Zeroed memory for an object of the device. NULL: there is none, which is noted; errno is ENOMEM */
 void *smr_zalloc(struct ibv_context *context, size_t size);
+
+/* Refusals that are read at once */
+#define SMR_WHY_ROOM	16
+
+/* Read the refusals of a context after @from, the oldest first; 0 or a positive errno */
+int smr_why_read(struct ibv_context *context, uint64_t from,
+		 struct smr_abi_why recs[SMR_WHY_ROOM], uint32_t *n);
 
 #endif /* SMR_PROVIDER_WHY_NOTE_H */

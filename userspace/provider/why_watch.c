@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "why_read.h"
+#include "why_note.h"
 #include "why_text.h"
 
 #define LOOK_MS		100

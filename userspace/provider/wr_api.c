@@ -36,8 +36,7 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 		return NULL;
 	}
 	if (unlikely(!(qp->send_ops & 1U << opcode))) {
-		fail(qp, smr_wq_refuse(&qp->sq, POST_OPCODE, opcode,
-				       qpx->qp_base.qp_type));
+		fail(qp, smr_wq_refuse(&qp->sq, POST_OPCODE, opcode, qpx->qp_base.qp_type));
 		return NULL;
 	}
 	if (unlikely(qpx->wr_flags & ~(unsigned int)SMR_SEND_FLAGS)) {
@@ -56,8 +55,7 @@ static struct smr_send_wqe *begin(struct ibv_qp_ex *qpx, uint8_t opcode)
 	 * The function that sets the data decides whether it is inline; no flag
 	 * does.
 	 */
-	smr_wqe_init(qp->wr, qpx->wr_id, opcode,
-		     qpx->wr_flags & ~(unsigned int)IBV_SEND_INLINE);
+	smr_wqe_init(qp->wr, qpx->wr_id, opcode, qpx->wr_flags & ~(unsigned int)IBV_SEND_INLINE);
 	return qp->wr;
 }
 
@@ -72,8 +70,7 @@ static void rdma(struct ibv_qp_ex *qpx, uint8_t opcode, uint32_t rkey,
 	wqe->imm_or_rkey = imm;
 }
 
-static void wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
-			  uint64_t remote_addr)
+static void wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr)
 {
 	rdma(qpx, IBV_WR_RDMA_WRITE, rkey, remote_addr, 0);
 }
@@ -81,12 +78,10 @@ static void wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
 static void wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
 			      uint64_t remote_addr, __be32 imm_data)
 {
-	rdma(qpx, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr,
-	     smr_imm_to_abi(imm_data));
+	rdma(qpx, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, remote_addr, smr_imm_to_abi(imm_data));
 }
 
-static void wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey,
-			 uint64_t remote_addr)
+static void wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr)
 {
 	rdma(qpx, IBV_WR_RDMA_READ, rkey, remote_addr, 0);
 }
@@ -262,16 +257,14 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 	}
 }
 
-static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
-			       size_t length)
+static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
 {
 	const struct ibv_data_buf buf = { .addr = addr, .length = length };
 
 	wr_set_inline_data_list(qpx, 1, &buf);
 }
 
-static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
-			    const struct ibv_sge *sges)
+static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge, const struct ibv_sge *sges)
 {
 	struct smr_qp *qp = to_smr_qp_ex(qpx);
 
@@ -279,8 +272,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
 		fail(qp, EINVAL);
 }
 
-static void wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr,
-		       uint32_t length)
+static void wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	const struct ibv_sge sge = {
 		.addr = addr,
@@ -343,8 +335,7 @@ static uint32_t requested_ops(uint64_t send_ops_flags)
 }
 
 /* EOPNOTSUPP: this type of QP lacks one of the operations. */
-int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type,
-		      uint64_t send_ops_flags)
+int smr_qp_set_wr_ops(struct smr_qp *qp, enum ibv_qp_type type, uint64_t send_ops_flags)
 {
 	bool ud = type == IBV_QPT_UD;
 	const uint64_t known = (2 * IBV_QP_EX_WITH_TSO - 1) |

@@ -188,8 +188,7 @@ static void start(const struct job *job, int node)
 static void feed(struct proc *p, int node)
 {
 	while (p->in >= 0 && wire_buf_len(&p->queue)) {
-		ssize_t n = write(p->in, p->queue.data + p->queue.start,
-				  wire_buf_len(&p->queue));
+		ssize_t n = write(p->in, p->queue.data + p->queue.start, wire_buf_len(&p->queue));
 
 		if (n > 0) {
 			wire_buf_drop(&p->queue, n);

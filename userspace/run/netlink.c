@@ -178,8 +178,7 @@ int net_set_up(const char *name)
 	return talk(NETLINK_ROUTE, &r);
 }
 
-int net_add_address(const char *name, int family, const void *address,
-		    int prefix_len)
+int net_add_address(const char *name, int family, const void *address, int prefix_len)
 {
 	struct ifaddrmsg ifa = {
 		.ifa_family = family,

@@ -15,8 +15,7 @@ int net_add_veth(const char *name, const char *peer, int netns_fd);
 int net_set_master(const char *name, const char *master);
 int net_set_up(const char *name);
 /* @family: AF_INET or AF_INET6; @address: in network byte order */
-int net_add_address(const char *name, int family, const void *address,
-		    int prefix_len);
+int net_add_address(const char *name, int family, const void *address, int prefix_len);
 
 /* In exclusive mode a namespace sees only its own RDMA devices. */
 int rdma_set_exclusive(void);

@@ -115,7 +115,6 @@ void relay_run(struct guest *g, const struct options *o, const struct terminal *
 	       const struct wire_buf *job, struct result *r);
 
 /* judge.c: report what went wrong; returns the exit status */
-int judge(const struct guest *g, const struct options *o, const char *runtime,
-	  struct result *r);
+int judge(const struct guest *g, const struct options *o, const char *runtime, struct result *r);
 
 #endif

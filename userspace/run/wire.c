@@ -57,8 +57,7 @@ void wire_put(struct wire *w, enum frame_type type, int node, int stream,
 	wire_buf_add(&w->out, data, len);
 }
 
-void wire_put_int(struct wire *w, enum frame_type type, int node, int stream,
-		  int32_t value)
+void wire_put_int(struct wire *w, enum frame_type type, int node, int stream, int32_t value)
 {
 	wire_put(w, type, node, stream, &value, sizeof(value));
 }

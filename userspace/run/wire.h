@@ -97,8 +97,7 @@ void wire_buf_drop(struct wire_buf *b, size_t len);
 /* Queue a frame; wire_send() sends what is queued. */
 void wire_put(struct wire *w, enum frame_type type, int node, int stream,
 	      const void *data, size_t len);
-void wire_put_int(struct wire *w, enum frame_type type, int node, int stream,
-		  int32_t value);
+void wire_put_int(struct wire *w, enum frame_type type, int node, int stream, int32_t value);
 /* Queue @len bytes as frames of WIRE_MAX. */
 void wire_put_all(struct wire *w, enum frame_type type, int node, int stream,
 		  const void *data, size_t len);

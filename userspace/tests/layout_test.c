@@ -27,8 +27,7 @@ static void this_libibverbs(void)
 	struct verbs_qp vqp = {};
 
 	want(smr_layout_find(&found));
-	want(found.layout == smr_libibverbs.layout &&
-	     found.comp_mask == smr_libibverbs.comp_mask);
+	want(found.layout == smr_libibverbs.layout && found.comp_mask == smr_libibverbs.comp_mask);
 	want(!ibv_qp_to_qp_ex(&vqp.qp));
 	smr_layout_add_comp_mask(&vqp, VERBS_QP_EX);
 	want(ibv_qp_to_qp_ex(&vqp.qp) == &vqp.qp_ex);

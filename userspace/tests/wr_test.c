@@ -42,8 +42,7 @@ static bool try_qp_once(uint64_t send_ops)
 }
 
 /* A QP whose entries have room for @max_inline bytes or @max_sge SGEs */
-static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge,
-				   uint64_t send_ops)
+static struct smr_qp *qp_with_room(uint32_t max_inline, uint32_t max_sge, uint64_t send_ops)
 {
 	struct smr_qp *qp;
 
@@ -200,8 +199,7 @@ static void inline_data(void)
 /* A datagram does not use the address of an earlier one in the same entry. */
 static void no_address(void)
 {
-	struct smr_qp *qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND |
-					       IBV_QP_EX_WITH_SEND_WITH_IMM);
+	struct smr_qp *qp = rig_qp(IBV_QPT_UD, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM);
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 	struct smr_ah ah = { .number = 3 };
 	int i;

@@ -54,8 +54,7 @@ struct verbs_context *smr_layout_context(struct verbs_context *vctx);
 void smr_layout_uninit_context(struct verbs_context *vctx);
 size_t smr_layout_ops(const struct smr_layout *layout,
 		      const struct verbs_context_ops *ops, void **table);
-void smr_layout_set_ops(struct verbs_context *vctx,
-			const struct verbs_context_ops *ops);
+void smr_layout_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops);
 int smr_layout_get_context(struct verbs_context *vctx,
 			   struct ibv_get_context *cmd, size_t cmd_size,
 			   struct ibv_fd_arr *fds,

@@ -175,8 +175,7 @@ static int remove_one(struct nl_sock *sk, const char *name)
 		return EXIT_PROBLEM;
 	}
 	if (!ret && !nldev_is_softmr(&dev)) {
-		complain("%s is not a link of softmr; to remove it: rdma link del %s",
-			 name, name);
+		complain("%s is not a link of softmr; to remove it: rdma link del %s", name, name);
 		return EXIT_PROBLEM;
 	}
 	if (!ret)
@@ -274,8 +273,7 @@ static int check_name(const char *name)
 
 static int check_netdev(const char *netdev)
 {
-	if (!*netdev || strpbrk(netdev, "/ \t\n") || !strcmp(netdev, ".") ||
-	    !strcmp(netdev, ".."))
+	if (!*netdev || strpbrk(netdev, "/ \t\n") || !strcmp(netdev, ".") || !strcmp(netdev, ".."))
 		return bad_usage("that cannot be the name of a netdev");
 	return 0;
 }

@@ -124,8 +124,7 @@ static struct json_object *link_json(const struct link *link)
 	size_t i;
 
 	for (i = 0; i < link->nr_counters; i++)
-		out_number(counters, link->counters[i].name,
-			   link->counters[i].value);
+		out_number(counters, link->counters[i].name, link->counters[i].value);
 	out_string(obj, "name", link->dev.name);
 	out_string(obj, "netdev", *netdev ? netdev : NULL);
 	out_string(obj, "state", link_state(&link->dev));
@@ -181,8 +180,7 @@ static void print_module(const struct module *mod)
 		       version(mod->disk_version), mod->file,
 		       module_differs(mod) ? ", which is another one" : "");
 	else
-		printf("; for this kernel (%s) there is none (%s)\n", mod->release,
-		       mod->why_not);
+		printf("; for this kernel (%s) there is none (%s)\n", mod->release, mod->why_not);
 }
 
 static void print_verbs(const struct verbs *v)

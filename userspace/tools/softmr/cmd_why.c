@@ -60,8 +60,7 @@ static char *text_of(const struct refusal *r)
 
 /* -- devices: numbers, and names for people */
 
-static const char *device_name(const struct rdma_dev *devs, size_t n,
-			       uint32_t index)
+static const char *device_name(const struct rdma_dev *devs, size_t n, uint32_t index)
 {
 	size_t i;
 
@@ -324,8 +323,7 @@ static int show_code(const char *code)
 		complain("there is no reason '%s'", code);
 		return EXIT_PROBLEM;
 	}
-	printf("%#06x %s: %s\n   try: %s\n", info->id, info->name, info->text,
-	       info->todo);
+	printf("%#06x %s: %s\n   try: %s\n", info->id, info->name, info->text, info->todo);
 	return fflush(stdout) ? EXIT_PROBLEM : EXIT_OK;
 }
 

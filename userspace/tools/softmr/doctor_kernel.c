@@ -41,8 +41,7 @@ void check_kernel(struct doctor *d)
 		found(d, LEVEL_PROBLEM,
 		      strf("the kernel does not answer about RDMA devices: %s",
 			   strerror(d->sk_error)), NULL);
-	else if (!d->sk_error && (exists("/sys/class/infiniband_verbs") ||
-				  has_module("ib_uverbs")))
+	else if (!d->sk_error && (exists("/sys/class/infiniband_verbs") || has_module("ib_uverbs")))
 		found(d, LEVEL_OK, strf("%s has RDMA for programs", release), NULL);
 	else if (!has_modules(d))
 		found(d, LEVEL_PROBLEM,

@@ -99,8 +99,7 @@ static char *show_address(const struct in6_addr *addr)
  * Routable before link-local, IPv4 before IPv6 since every peer has it, and
  * the netdev's own addresses before those of VLANs on it.
  */
-static int rank(const struct link *link, const struct gid *gid,
-		const struct in6_addr *addr)
+static int rank(const struct link *link, const struct gid *gid, const struct in6_addr *addr)
 {
 	int rank = 1;
 
@@ -183,8 +182,7 @@ static void read_uverbs(struct link *link)
 	struct dirent *entry;
 
 	while (dir && !link->uverbs && (entry = readdir(dir))) {
-		char *name = read_text("/sys/class/infiniband_verbs/%s/ibdev",
-				       entry->d_name);
+		char *name = read_text("/sys/class/infiniband_verbs/%s/ibdev", entry->d_name);
 
 		if (name && !strcmp(name, link->dev.name))
 			link->uverbs = copy(entry->d_name);

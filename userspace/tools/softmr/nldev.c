@@ -112,8 +112,7 @@ static void take_port(struct nlattr **tb, void *arg)
 		dev->state = nla_get_u8(tb[RDMA_NLDEV_ATTR_PORT_STATE]);
 	if (tb[RDMA_NLDEV_ATTR_NDEV_INDEX])
 		dev->netdev_index = nla_get_u32(tb[RDMA_NLDEV_ATTR_NDEV_INDEX]);
-	take_string(tb[RDMA_NLDEV_ATTR_NDEV_NAME], dev->netdev,
-		    sizeof(dev->netdev));
+	take_string(tb[RDMA_NLDEV_ATTR_NDEV_NAME], dev->netdev, sizeof(dev->netdev));
 }
 
 static void take_driver(struct nlattr **tb, void *arg)
@@ -171,8 +170,7 @@ bool nldev_is_softmr(const struct rdma_dev *dev)
 {
 	if (dev->driver_known)
 		return dev->driver == SMR_DRIVER_ID;
-	return exists("/sys/class/infiniband/%s/ports/1/hw_counters/mr_dereg_refused",
-		      dev->name);
+	return exists("/sys/class/infiniband/%s/ports/1/hw_counters/mr_dereg_refused", dev->name);
 }
 
 int nldev_list_softmr(struct nl_sock *sk, struct rdma_dev **devs, size_t *n)
@@ -232,8 +230,7 @@ int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name)
 	return talk(sk, msg, NULL, NULL);
 }
 
-int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
-		    answer_fn answer, void *arg)
+int nldev_resources(struct nl_sock *sk, uint32_t dev, int command, answer_fn answer, void *arg)
 {
 	return talk(sk, question_of(command, NLM_F_DUMP, dev), answer, arg);
 }

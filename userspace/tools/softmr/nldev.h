@@ -46,8 +46,7 @@ int nldev_dellink(struct nl_sock *sk, uint32_t index);
 /* The attributes of one message of an answer */
 typedef void (*answer_fn)(struct nlattr **tb, void *arg);
 /* A device's objects of one kind, with the driver's details: @command is RDMA_NLDEV_CMD_RES_... */
-int nldev_resources(struct nl_sock *sk, uint32_t dev, int command,
-		    answer_fn answer, void *arg);
+int nldev_resources(struct nl_sock *sk, uint32_t dev, int command, answer_fn answer, void *arg);
 int nldev_rename(struct nl_sock *sk, uint32_t index, const char *name);
 /* Are devices shared by all network namespaces, or does each have its own? */
 int nldev_netns_shared(struct nl_sock *sk, bool *shared);

@@ -109,8 +109,7 @@ static void read_object(struct reading *r, struct nlattr *entry)
 	const struct kind *kind = &kinds[r->kind];
 	struct object *to;
 
-	if (nla_parse_nested(tb, RDMA_NLDEV_ATTR_MAX - 1, entry, NULL) < 0 ||
-	    !tb[kind->id])
+	if (nla_parse_nested(tb, RDMA_NLDEV_ATTR_MAX - 1, entry, NULL) < 0 || !tb[kind->id])
 		return;
 	r->all->list = one_more(r->all->list, r->all->nr, sizeof(*to));
 	to = &r->all->list[r->all->nr++];

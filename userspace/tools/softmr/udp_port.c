@@ -43,8 +43,7 @@ static int process_has(const char *pid, const char *socket)
 	if (!dir)
 		return errno == ENOENT ? 0 : -1;
 	while (!has && (entry = readdir(dir))) {
-		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target,
-					 sizeof(target) - 1);
+		ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 
 		if (len < 0)
 			continue;

@@ -111,8 +111,7 @@ char *verbs_try_device(const char *device)
 
 	run_function(&ran, child_open_device, (void *)device);
 	if (ran.status >= 128)
-		why = strf("a program that opens %s dies of signal %d", device,
-			   ran.status - 128);
+		why = strf("a program that opens %s dies of signal %d", device, ran.status - 128);
 	else if (ran.status == TRY_NO_DEVICE)
 		why = strf("libibverbs does not list %s: %s", device,
 			   *ran.err ? ran_says(&ran) : "it has loaded no provider for it");
@@ -232,8 +231,7 @@ static void judge(struct verbs *v, struct ran *ran)
 
 static void read_provider(struct verbs *v, const char *driver)
 {
-	char *dir = strf("%.*s/libibverbs",
-			 (int)(base_name(v->lib) - v->lib - 1), v->lib);
+	char *dir = strf("%.*s/libibverbs", (int)(base_name(v->lib) - v->lib - 1), v->lib);
 	bool by_path = driver && strchr(driver, '/');
 	char *file = by_path ?
 			     strf("%s-rdmav%u.so", driver, v->abi) :

@@ -53,7 +53,7 @@ static void tell(const struct smr_abi_why *rec, struct softmrdv_why *why)
 	};
 	memcpy(&why->peer, rec->peer, sizeof(why->peer));
 	memcpy(why->number, rec->num, sizeof(why->number));
-	snprintf(why->name, sizeof(why->name), "%.*s", SMR_WHY_NAME, smr_why_name(rec));
+	snprintf(why->name, sizeof(why->name), "%.*s", SMR_WHY_NAME - 1, smr_why_name(rec));
 	while (info && smr_why_number(info, why->numbers, &len))
 		why->numbers++;
 }

@@ -12,12 +12,12 @@
 #include <linux/timekeeping.h>
 
 #include "compat/cleanup.h"
+#include "net/frame.h"
 #include "net/train.h"
 #include "net/udp_rx.h"
 #include "qp/core.h"
 #include "qp/env.h"
 #include "qp/task.h"
-#include "steer/frame.h"
 #include "why.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ethernet frames sent to and received from a netdev. */
+/* Ethernet frames: which netdevs have them, and how to send them. */
 #ifndef SMR_FRAME_H
 #define SMR_FRAME_H
 
@@ -22,6 +22,5 @@ struct sk_buff *smr_frame_alloc(const struct net_device *ndev,
 bool smr_frame_finish(struct sk_buff *skb, struct net_device *ndev);
 int smr_frame_send(struct sk_buff *skb, struct smr_egress *eg,
 		   struct smr_refused *refused);
-struct sk_buff *smr_frame_take(struct sk_buff *skb);
 
 #endif /* SMR_FRAME_H */

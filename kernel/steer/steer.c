@@ -17,11 +17,11 @@
 #include <linux/rculist.h>
 #include <linux/skbuff.h>
 
+#include "net/frame.h"
 #include "qp/core.h"
 #include "qp/rx_queue.h"
 #include "qp/task.h"
 #include "stats.h"
-#include "steer/frame.h"
 
 DEFINE_STATIC_KEY_FALSE(smr_sniffed);
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A capture is a file that a context opens. It has the packets that QPs of the context's user
- * send and receive on the link, also those that two QPs of this host exchange without packets
- * (qp/mirror.c). The context's user is the one that may read its refusals (why.c). A process
- * with privileges that its user lacks has no such user, and cannot open a capture.
+ * send and receive on the link. The context's user is the one that may read its refusals (why.c). A
+ * process with privileges that its user lacks has no such user, and cannot open such a capture.
+ * With CAP_NET_RAW in the link's namespace, a capture may have all RoCEv2 packets of the link: those
+ * that its QPs send, and all that arrive, whether a QP gets them or not.
  *
- * Each packet is checked against every capture of its link, so captures count against the limit
- * on steering rules. The file may outlive the context: reads then return 0 after the packets.
+ * Each packet is checked against every capture of its namespace, so captures count against the
+ * limit on steering rules. The file may outlive the context: reads then return 0 after the packets.
  */
 #include "capture.h"
 
 #include <linux/anon_inodes.h>
+#include <linux/capability.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -27,7 +29,8 @@
 #include "give_fd.h"
 #include "limits.h"
 #include "qp/capture.h"
-#include "qp/env.h"
+#include "qp/core.h"
+#include "qp/probe.h"
 #include "ucontext.h"
 #include "why.h"
 
@@ -100,6 +103,7 @@ static void capture_end(struct smr_capture *cap)
 	if (cap->ended)
 		return;
 	list_del_rcu(&cap->node);
+	smr_captures_changed();
 	list_del(&cap->of_context);
 	smr_limit_give(cap->limits, SMR_LIMIT_RULE);
 	static_branch_slow_dec_deferred(&smr_captured);
@@ -131,15 +135,22 @@ static const struct file_operations capture_fops = {
  * smr_captures_end() - end the captures of a context that is closed
  * @ctx: the context
  *
+ * A packet that arrives may still be compared with the link of a capture, which may end next.
+ *
  * Context: process, may sleep.
  */
 void smr_captures_end(struct smr_ucontext *ctx)
 {
 	struct smr_capture *cap, *next;
+	bool ended;
 
-	guard(mutex)(&captures_mutex);
-	list_for_each_entry_safe(cap, next, &ctx->captures, of_context)
-		capture_end(cap);
+	scoped_guard(mutex, &captures_mutex) {
+		ended = !list_empty(&ctx->captures);
+		list_for_each_entry_safe(cap, next, &ctx->captures, of_context)
+			capture_end(cap);
+	}
+	if (ended)
+		synchronize_rcu();
 }
 
 /**
@@ -152,18 +163,25 @@ void smr_captures_fini(void)
 	static_key_deferred_flush(&smr_captured);
 }
 
-static struct smr_capture *capture_create(struct smr_ucontext *ctx)
+static struct smr_capture *capture_create(struct smr_ucontext *ctx, bool all)
 {
-	struct smr_capture *cap = kvzalloc(sizeof(*cap), GFP_KERNEL_ACCOUNT);
+	size_t bytes = all ? SMR_CAPTURE_RING_ALL : SMR_CAPTURE_RING_OWN;
+	struct smr_capture *cap;
 
+	cap = kvzalloc(struct_size(cap, ring, bytes), GFP_KERNEL_ACCOUNT);
 	if (!cap)
 		return NULL;
+	cap->env = ctx->env;
+	cap->ibdev = ctx->ibuctx.device;
 	cap->limits = &ctx->account->limits;
+	cap->all = all;
 	cap->uid = smr_why_log_uid(ctx->whys);
 	init_waitqueue_head(&cap->wait);
 	mutex_init(&cap->reader);
 	spin_lock_init(&cap->lock);
-	kfifo_init(&cap->fifo, cap->ring, sizeof(cap->ring));
+	kfifo_init(&cap->fifo, cap->ring, bytes);
+	if (cap->env->loopback)
+		cap->unseen = smr_probe_link(cap->env, cap->ibdev);
 	return cap;
 }
 
@@ -171,23 +189,26 @@ static void capture_begin(struct smr_capture *cap, struct smr_ucontext *ctx)
 {
 	guard(mutex)(&captures_mutex);
 	list_add_tail(&cap->of_context, &ctx->captures);
-	list_add_tail_rcu(&cap->node, &ctx->env->captures);
+	list_add_tail_rcu(&cap->node, &ctx->env->tab->captures);
+	smr_captures_changed();
 	static_branch_deferred_inc(&smr_captured);
 }
 
 /* The file of a new capture, which it ends; or an ERR_PTR(). */
-static struct file *capture_file(struct smr_ucontext *ctx)
+static struct file *capture_file(struct smr_ucontext *ctx, bool all, u32 *unseen)
 {
 	struct smr_capture *cap;
 	struct file *file;
 	int ret;
 
-	if (!uid_valid(smr_why_log_uid(ctx->whys)))
+	if (all && !ns_capable(ctx->env->net->user_ns, CAP_NET_RAW))
+		return smr_why_ptr(ctx->whys, CAPTURE_ALL);
+	if (!all && !uid_valid(smr_why_log_uid(ctx->whys)))
 		return smr_why_ptr(ctx->whys, CAPTURE_USER);
 	ret = smr_limit_take(&ctx->account->limits, SMR_LIMIT_RULE, ctx->whys);
 	if (ret)
 		return ERR_PTR(ret);
-	cap = capture_create(ctx);
+	cap = capture_create(ctx, all);
 	if (!cap) {
 		file = smr_why_ptr(ctx->whys, NO_MEMORY);
 		goto give;
@@ -198,6 +219,7 @@ static struct file *capture_file(struct smr_ucontext *ctx)
 		smr_why_general(ctx->whys, 0, PTR_ERR(file));
 		goto free;
 	}
+	*unseen = cap->unseen;
 	capture_begin(cap, ctx);
 	return file;
 
@@ -211,21 +233,36 @@ give:
 static int UVERBS_HANDLER(SMR_METHOD_CAPTURE_OPEN)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	u32 flags, unseen;
 	struct file *file;
+	int ret;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	file = capture_file(to_smr_ucontext(uctx));
+	ret = uverbs_get_flags32(&flags, attrs, SMR_ATTR_CAPTURE_FLAGS, SMR_CAPTURE_ALL);
+	if (ret)
+		return ret;
+	file = capture_file(to_smr_ucontext(uctx), flags & SMR_CAPTURE_ALL, &unseen);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	return smr_why_errno(smr_uctx_whys(uctx), 0,
-			     smr_give_fd(attrs, SMR_ATTR_CAPTURE_FD, file));
+	ret = uverbs_copy_to(attrs, SMR_ATTR_CAPTURE_UNSEEN, &unseen, sizeof(unseen));
+	if (!ret || ret == -ENOENT)
+		ret = smr_give_fd(attrs, SMR_ATTR_CAPTURE_FD, file);
+	else
+		fput(file);
+	return smr_why_errno(smr_uctx_whys(uctx), 0, ret);
 }
 
 DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_CAPTURE_OPEN,
 			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_CAPTURE_FD,
 						UVERBS_ATTR_TYPE(s32),
-						UA_MANDATORY));
+						UA_MANDATORY),
+			    UVERBS_ATTR_FLAGS_IN(SMR_ATTR_CAPTURE_FLAGS,
+						 enum smr_capture_flags,
+						 UA_OPTIONAL),
+			    UVERBS_ATTR_PTR_OUT(SMR_ATTR_CAPTURE_UNSEEN,
+						UVERBS_ATTR_TYPE(u32),
+						UA_OPTIONAL));
 
 ADD_UVERBS_METHODS(smr_capture_methods, UVERBS_OBJECT_DEVICE,
 		   &UVERBS_METHOD(SMR_METHOD_CAPTURE_OPEN));

@@ -158,7 +158,6 @@ static int dev_init(struct smr_dev *dev, struct net_device *ndev,
 	env->srqs = &dev->verbs.srqs;
 	env->keys = &dev->keys;
 	env->antispoof = &dev->ns->antispoof;
-	INIT_LIST_HEAD(&env->captures);
 	env->loopback = conf->loopback;
 	env->cc = conf->cc;
 	return 0;

@@ -971,6 +971,22 @@ WHY(CAPTURE_USER)
 	EXPECT_EQ(0, ibv_close_device(ctx));
 }
 
+/* The process has no capabilities. */
+WHY(CAPTURE_ALL)
+{
+	struct vt_ucmd cmd = vt_ucmd(VT_OBJ_DEVICE, SMR_METHOD_CAPTURE_OPEN);
+	int32_t fd = -1;
+	int ret;
+
+	vt_ucmd_out(&cmd, SMR_ATTR_CAPTURE_FD, &fd, sizeof(fd));
+	vt_ucmd_value(&cmd, SMR_ATTR_CAPTURE_FLAGS, SMR_CAPTURE_ALL, sizeof(uint32_t));
+	ASSERT_EQ(0, seteuid(65534));
+	ret = vt_ucmd_run(&cmd, self->ctx);
+	ASSERT_EQ(0, seteuid(0));
+	EXPECT_EQ(-EPERM, ret);
+	EXPECT_WHY(self->ctx, CAPTURE_ALL, 0);
+}
+
 WHY(LIMIT)
 {
 	struct ibv_pd *pds[MOST] = {};

@@ -366,21 +366,14 @@ static __sum16 pseudo_csum(const struct smr_path *path, unsigned int len)
 	return ~udp_v6_check(len, &path->saddr, &path->daddr, 0);
 }
 
-/**
- * smr_xmit_push_udp() - push a UDP header to a packet or train
- * @skb: has headroom for the header
- * @path: the path to its destination
- * @sport: the source port
- *
- * The checksum is left to the device, or to software that needs it.
- */
-void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
-		       u16 sport)
+/* The checksum is left to the device, or to software that needs it. */
+static void push_udp(const struct smr_train *train, struct sk_buff *skb)
 {
 	struct udphdr *uh = skb_push(skb, sizeof(*uh));
+	struct skb_shared_info *info = skb_shinfo(skb);
 
 	skb_reset_transport_header(skb);
-	uh->source = cpu_to_be16(sport);
+	uh->source = cpu_to_be16(train->sport);
 	uh->dest = cpu_to_be16(SMR_UDP_PORT);
 	uh->len = cpu_to_be16(skb->len);
 
@@ -388,26 +381,16 @@ void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
 	 * RoCEv2 needs no checksum, but a train must have one. Single packets have one, too: a
 	 * receiver's GRO lets packets without a checksum overtake those that it holds.
 	 */
-	uh->check = pseudo_csum(path, skb->len);
+	uh->check = pseudo_csum(train->path, skb->len);
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
-}
-
-static void push_udp(const struct smr_train *train, struct sk_buff *skb)
-{
-	struct skb_shared_info *info = skb_shinfo(skb);
-
-	smr_xmit_push_udp(skb, train->path, train->sport);
 	if (train->nsegs > 1) {
 		info->gso_type = SKB_GSO_UDP_L4;
 		info->gso_size = train->seg_len;
 		info->gso_segs = train->nsegs;
 	}
 }
-
-/* Hop limit of a packet that is only shown: neither its path nor a route sets one. */
-#define UNSENT_TTL	64
 
 static void push_ip4(struct sk_buff *skb, const struct smr_path *path, u16 id)
 {
@@ -462,20 +445,14 @@ void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id)
 	skb_reset_network_header(skb);
 }
 
-/**
- * smr_xmit_finish_ip() - fill in what the stack fills in when it sends
- * @skb: begins with the IP header of smr_xmit_push_ip(), for a packet that is not sent
- * @path: the path to its destination
- */
-void smr_xmit_finish_ip(struct sk_buff *skb, const struct smr_path *path)
+/* Fill in what the stack fills in when it sends a packet. */
+static void finish_ip(struct sk_buff *skb, u16 family)
 {
-	if (path->family == AF_INET) {
-		ip_hdr(skb)->ttl = ip_hdr(skb)->ttl ?: UNSENT_TTL;
+	if (family == AF_INET) {
 		ip_hdr(skb)->tot_len = cpu_to_be16(skb->len);
 		ip_send_check(ip_hdr(skb));
 		skb->protocol = htons(ETH_P_IP);
 	} else {
-		ipv6_hdr(skb)->hop_limit = ipv6_hdr(skb)->hop_limit ?: UNSENT_TTL;
 		ipv6_hdr(skb)->payload_len =
 			cpu_to_be16(skb->len - sizeof(struct ipv6hdr));
 		skb->protocol = htons(ETH_P_IPV6);
@@ -527,7 +504,7 @@ struct sk_buff *smr_train_copy(const struct smr_train *train)
 	push_udp(train, skb);
 	smr_xmit_push_ip(skb, train->path, train->ip_id);
 	skb_reset_mac_header(skb);
-	smr_xmit_finish_ip(skb, train->path);
+	finish_ip(skb, train->path->family);
 	return skb;
 }
 

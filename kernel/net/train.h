@@ -56,10 +56,7 @@ struct smr_train {
 
 int smr_xmit_result(struct smr_egress *eg, struct smr_refused *refused, int err);
 
-void smr_xmit_push_udp(struct sk_buff *skb, const struct smr_path *path,
-		       u16 sport);
 void smr_xmit_push_ip(struct sk_buff *skb, const struct smr_path *path, u16 id);
-void smr_xmit_finish_ip(struct sk_buff *skb, const struct smr_path *path);
 
 int smr_train_begin(struct smr_train *train, struct smr_path *path,
 		    struct smr_egress *eg, struct smr_icrc *icrc,

@@ -4,6 +4,7 @@
  */
 #include "qp/core.h"
 
+#include <linux/if_vlan.h>
 #include <linux/rhashtable.h>
 #include <rdma/ib_cache.h>
 
@@ -43,6 +44,7 @@ int smr_qptab_init(struct smr_qptab *tab)
 
 	xa_init_flags(&tab->gsi, XA_FLAGS_ACCOUNT);
 	mutex_init(&tab->members.mutex);
+	INIT_LIST_HEAD(&tab->captures);
 	ret = rhashtable_init(&tab->hash, &qpn_params);
 	if (ret)
 		return ret;
@@ -155,8 +157,9 @@ void smr_qp_put(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_has_addr() - is this an address of the QP's device?
- * @qp: the QP
+ * smr_env_has_addr() - is this an address of a device?
+ * @env: of the device
+ * @ibdev: the device
  * @addr: an IPv4 address in its mapped form, or an IPv6 address
  * @iif: the index of the netdev at which it is this address. Only a link-local address may
  *	belong to another host on another netdev; the loopback netdev stands for all
@@ -167,11 +170,11 @@ void smr_qp_put(struct smr_qp *qp)
  * Context: any, inside an RCU read section.
  * Return: true if it is.
  */
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
-		     int iif)
+bool smr_env_has_addr(struct smr_env *env, struct ib_device *ibdev,
+		      const struct in6_addr *addr, int iif)
 {
 	bool scoped = smr_addr_is_scoped(addr, iif);
-	struct smr_own *own = &qp->env->own;
+	struct smr_own *own = &env->own;
 	const struct ib_gid_attr *attr;
 	struct net_device *ndev = NULL;
 	int removed;
@@ -179,18 +182,33 @@ bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
 	if (smr_own_knows(own, addr, scoped ? iif : 0, &removed))
 		return true;
 	if (scoped) {
-		ndev = dev_get_by_index_rcu(qp->env->net, iif);
+		ndev = dev_get_by_index_rcu(env->net, iif);
 		if (!ndev)
 			return false;
 	}
-	attr = rdma_find_gid_by_port(qp->ibqp.device,
-				     (const union ib_gid *)addr,
+	attr = rdma_find_gid_by_port(ibdev, (const union ib_gid *)addr,
 				     IB_GID_TYPE_ROCE_UDP_ENCAP, 1, ndev);
 	if (IS_ERR(attr))
 		return false;
 	rdma_put_gid_attr(attr);
 	smr_own_add(own, addr, scoped ? iif : 0, removed);
 	return true;
+}
+
+/**
+ * smr_env_has_ndev() - is this the netdev of a device, or a VLAN on it?
+ * @env: of the device
+ * @iif: the netdev's index
+ *
+ * Context: any, inside an RCU read section.
+ * Return: true if it is.
+ */
+bool smr_env_has_ndev(const struct smr_env *env, int iif)
+{
+	struct net_device *ndev = dev_get_by_index_rcu(env->net, iif);
+
+	return ndev && (ndev == env->ndev ||
+			(is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == env->ndev));
 }
 
 /**

@@ -266,6 +266,9 @@ struct smr_paging {
  * @inval: the LOCAL_INV or bind that waits
  * @paging: missing pages of the memory that it sends, or that a local peer reads or writes
  * @sent: counts of work done by it and the completer, for diagnosis
+ * @captures: number of captures that had begun or ended when @captured was determined; 0: none
+ * @captured: a capture wants the messages that it sends
+ * @diverted: messages to this host were sent as packets for a capture, and may be in flight
  * @hdr: scratch: the headers of the next packet of a message, or of the operation that is handed
  *	over, which are those of an ONLY packet
  * @sgl: scratch
@@ -278,6 +281,9 @@ struct smr_requester {
 	struct smr_inval inval;
 	struct smr_paging paging;
 	struct smr_sent sent;
+	u32 captures;
+	bool captured;
+	bool diverted;
 	struct smr_hdr hdr;
 	struct smr_sgl sgl;
 };
@@ -698,6 +704,16 @@ static inline void smr_qp_hold(struct smr_qp *qp)
 	refcount_inc(&qp->handle->ref);
 }
 
+bool smr_env_has_addr(struct smr_env *env, struct ib_device *ibdev,
+		      const struct in6_addr *addr, int iif);
+bool smr_env_has_ndev(const struct smr_env *env, int iif);
+
+/* smr_env_has_addr() of the QP's device */
+static inline bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr, int iif)
+{
+	return smr_env_has_addr(qp->env, qp->ibqp.device, addr, iif);
+}
+
 int smr_qptab_init(struct smr_qptab *tab);
 int __must_check smr_qptab_add(struct smr_qptab *tab,
 			       struct smr_qp_handle *handle);
@@ -709,8 +725,6 @@ void __cold smr_qptab_stray(struct smr_qptab *tab, const struct smr_bth *bth,
 			    const struct in6_addr *from, u32 count);
 struct smr_qp *__must_check smr_qp_find(struct smr_qptab *tab, u32 qpn);
 void smr_qp_put(struct smr_qp *qp);
-bool smr_qp_has_addr(const struct smr_qp *qp, const struct in6_addr *addr,
-		     int iif);
 void smr_qp_event(struct smr_qp *qp, enum ib_event_type type);
 void smr_qp_set_error(struct smr_qp *qp);
 void smr_qp_error(struct smr_qp *qp);

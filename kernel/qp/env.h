@@ -4,7 +4,6 @@
 #define SMR_ENV_H
 
 #include <linux/compiler.h>
-#include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
 #include <rdma/ib_addr.h>
@@ -46,7 +45,6 @@ struct workqueue_struct;
  * @ndev: the netdev
  * @cc: the congestion control
  * @loopback: this link uses the same-host shortcut
- * @captures: struct smr_capture, read under RCU; see capture.c
  * @nr_groups: number of multicast groups that QPs are attached to; guarded by
  *	@tab->members.mutex
  *
@@ -71,7 +69,6 @@ struct smr_env {
 	struct net_device *ndev;
 	const struct smr_cc_ops *cc;
 	bool loopback;
-	struct list_head captures;
 	u32 nr_groups;
 };
 

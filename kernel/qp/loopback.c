@@ -9,6 +9,7 @@
 #include <linux/wait_bit.h>
 
 #include "compat/cleanup.h"
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "qp/opcode.h"
 #include "qp/paging.h"
@@ -17,24 +18,64 @@
 /* Maximum bytes that one fault brings in */
 #define FAULT_MAX	(1024 * 1024)
 
+static bool ends_here(struct smr_qp *qp)
+{
+	bool local;
+
+	return !smr_path_route(&qp->path, &local) && local;
+}
+
+/*
+ * Has the peer handled all messages that were sent as packets? UC has no acknowledges; but the peer
+ * expects the PSN after that of the last packet that it has handled. If that one was lost, the next
+ * message is a packet, too.
+ */
+static bool diversion_ended(struct smr_qp *qp)
+{
+	struct smr_qp *peer;
+	bool ended = true;
+
+	if (smr_qp_is_reliable(qp))
+		return true;
+	guard(smr_bh)();
+	peer = smr_qp_find(qp->env->tab, qp->attr.dest_qp_num);
+	if (!peer)
+		return true;
+	/* The peer's response task may change it concurrently. */
+	ended = data_race(READ_ONCE(peer->resp.epsn)) == qp->snd.psn;
+	smr_qp_put(peer);
+	return ended;
+}
+
 /**
  * smr_loopback_usable() - can this QP's next message use the shortcut?
  * @qp: the caller owns its send task
  *
- * It can if the route ends at this host, the link has the shortcut enabled, and nothing is in
- * flight on the wire that the message could overtake.
+ * It can if the route ends at this host, the link has the shortcut enabled, no capture wants the
+ * message, and nothing is in flight on the wire that the message could overtake.
  *
  * Return: true if it may.
  */
 bool smr_loopback_usable(struct smr_qp *qp)
 {
-	bool local;
-
 	if (!qp->env->loopback || smr_snd_in_flight(&qp->snd) ||
-	    (qp->snd.wire && !smr_snd_is_fresh(&qp->snd)))
+	    (qp->snd.wire && !smr_snd_is_fresh(&qp->snd)) || !ends_here(qp))
 		return false;
+	if (smr_capture_wants_next(qp)) {
+		qp->req.diverted = true;
+		return false;
+	}
+	if (unlikely(qp->req.diverted) && !diversion_ended(qp))
+		return false;
+	qp->req.diverted = false;
 	smr_snd_leave_wire(&qp->snd);
-	return !smr_path_route(&qp->path, &local) && local;
+	return true;
+}
+
+/* The rest of smr_loopback_returns(). An ACK of what is in flight runs the send task. */
+bool smr_loopback_returns_all(struct smr_qp *qp)
+{
+	return smr_snd_in_flight(&qp->snd) && ends_here(qp) && !smr_capture_wants_next(qp);
 }
 
 /* IBTA 9.6.1.3: a connected QP accepts packets of its peer only. */

@@ -11,6 +11,17 @@
 #include "qp/core.h"
 
 bool smr_loopback_usable(struct smr_qp *qp);
+bool __cold smr_loopback_returns_all(struct smr_qp *qp);
+
+/*
+ * Must a new message wait because the capture has ended for which earlier ones, in flight, were sent
+ * as packets? Otherwise a QP that always has packets in flight would not use the shortcut again.
+ */
+static inline bool smr_loopback_returns(struct smr_qp *qp)
+{
+	return unlikely(qp->req.diverted) && smr_loopback_returns_all(qp);
+}
+
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		       struct smr_budget *budget);
 bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local);

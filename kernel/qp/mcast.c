@@ -4,7 +4,6 @@
 
 #include <linux/err.h>
 #include <linux/hash.h>
-#include <linux/if_vlan.h>
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -27,17 +26,6 @@ static struct hlist_head *bucket(struct smr_members *members,
 	u32 hash = jhash2((const u32 *)addr, sizeof(*addr) / sizeof(u32), 0);
 
 	return &members->hash[hash_32(hash, SMR_MEMBERS_HASH_BITS)];
-}
-
-/* Was the packet received by the QP's netdev, or by a VLAN on it? */
-static bool came_by(const struct smr_env *env, const struct sk_buff *skb)
-{
-	struct net_device *ndev;
-
-	ndev = dev_get_by_index_rcu(env->net, skb->skb_iif);
-	return ndev && (ndev == env->ndev ||
-			(is_vlan_dev(ndev) &&
-			 vlan_dev_real_dev(ndev) == env->ndev));
 }
 
 /* Did the QP send the packet, and ask not to receive such packets? */
@@ -63,7 +51,7 @@ static struct sk_buff *member_copy(struct smr_qp *qp, struct sk_buff *skb,
 	enum ib_qp_state state = READ_ONCE(qp->state);
 	struct sk_buff *copy;
 
-	if (!came_by(qp->env, skb) || is_echo(qp, saddr, skb->skb_iif, hdr))
+	if (!smr_env_has_ndev(qp->env, skb->skb_iif) || is_echo(qp, saddr, skb->skb_iif, hdr))
 		return NULL;
 	if (!smr_qp_receives(state)) {
 		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, hdr->opcode,

@@ -58,6 +58,7 @@ struct smr_members {
  * @peers: claims on peers
  * @strays: count of packets for a QP number that does not exist
  * @whys: the log of these packets; valid while the namespace has a link
+ * @captures: struct smr_capture; RCU for readers, written under the lock of capture.c
  *
  * QP numbers are unique in the namespace, not only on a device, since all its
  * devices share the sockets.
@@ -69,6 +70,7 @@ struct smr_qptab {
 	struct smr_peers peers;
 	atomic64_t strays;
 	struct smr_why_log *whys;
+	struct list_head captures;
 };
 
 #endif /* SMR_QPTAB_H */

@@ -32,6 +32,8 @@ void smr_requester_reset(struct smr_qp *qp)
 	qp->sq.head = 0;
 	smr_snd_reset(&qp->snd);
 	qp->req.refused = (struct smr_refused) {};
+	qp->req.captures = 0;
+	qp->req.diverted = false;
 	smr_rd_req_reset(&qp->rd_req, qp->snd.psn);
 	smr_cwnd_reset(&qp->cwnd, qp->snd.psn);
 }
@@ -262,7 +264,7 @@ static enum smr_step requester_step(struct smr_qp *qp, struct smr_budget *budget
 	    qp->service == SMR_TRANSPORT_RAW)
 		return datagram_send(qp, wqe, budget);
 	posted = wqe->state == SMR_SWQE_POSTED;
-	if (posted && !smr_message_may_begin(qp, wqe, wr))
+	if (posted && (!smr_message_may_begin(qp, wqe, wr) || smr_loopback_returns(qp)))
 		return SMR_STEP_WAIT;
 	local = (posted || qp->snd.psn == wqe->psn) && smr_loopback_usable(qp);
 	if (posted) {

@@ -11,7 +11,6 @@
 #include "net/wire.h"
 #include "qp/core.h"
 #include "qp/loopback.h"
-#include "qp/mirror.h"
 #include "qp/packet.h"
 #include "qp/recv.h"
 #include "why.h"
@@ -166,7 +165,6 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		nak_count(qp, syndrome);
 	}
 	if (op->local) {
-		smr_mirror(qp, op->local, SMR_LOCAL_REPLY, syndrome);
 		smr_loopback_answer(qp, op->local, SMR_LOCAL_REPLY, syndrome,
 				    op->hdr->psn, budget);
 		return;

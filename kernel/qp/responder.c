@@ -13,7 +13,6 @@
 #include "qp/ecn.h"
 #include "qp/local_wr.h"
 #include "qp/loopback.h"
-#include "qp/mirror.h"
 #include "qp/paging.h"
 #include "qp/recv.h"
 #include "qp/resp_check.h"
@@ -156,7 +155,6 @@ static void op_answer(struct smr_qp *qp, const struct smr_op *op,
 {
 	if (!op->local)
 		return;
-	smr_mirror(qp, op->local, answer, syndrome);
 	smr_loopback_answer(qp, op->local, answer, syndrome, op->hdr->psn, budget);
 }
 

@@ -9,13 +9,16 @@
 #include "net/cursor.h"
 #include "net/udp_rx.h"
 #include "net/wire.h"
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "qp/ecn.h"
 #include "qp/gsi.h"
 #include "qp/mcast.h"
+#include "qp/probe.h"
 #include "qp/rx_queue.h"
 #include "qp/task.h"
 #include "stats.h"
+#include "why.h"
 
 /*
  * IBTA 9.6.1: the addresses must match before a packet may reach its QP. Otherwise it is
@@ -51,49 +54,75 @@ static bool rx_state_ok(const struct smr_qp *qp, u32 op_flags)
 	return smr_qp_receives(state);
 }
 
-/* The QP does not take the packet: it is of another service, or in the wrong state. */
-static void __cold rx_refuse(struct smr_qp *qp, const struct smr_bth *bth,
-			     const struct in6_addr *saddr)
+/*
+ * The QP does not take the packet: it is of another service, or in the wrong state. Return: the
+ * reason.
+ */
+static u32 __cold rx_refuse(struct smr_qp *qp, const struct smr_bth *bth,
+			    const struct in6_addr *saddr)
 {
+	u32 why = rx_service_ok(qp, bth) ? SMR_WHY_DROP_STATE : SMR_WHY_DROP_SERVICE;
+
 	if (bth->op->flags & SMR_OP_CNP)
 		smr_qp_inc(qp, SMR_CNT_CNP_IGNORED);
-	else if (!rx_service_ok(qp, bth))
+	else if (why == SMR_WHY_DROP_SERVICE)
 		smr_qp_drop(qp, DROP_SERVICE, SMR_CNT_DROPPED, saddr,
 			    bth->opcode, qp->ibqp.qp_type);
 	else
 		smr_qp_drop(qp, DROP_STATE, SMR_CNT_DROPPED, saddr, bth->opcode,
 			    READ_ONCE(qp->state));
+	return why;
 }
 
-/* Find the QP that a packet is for. If there is none, @reason is the reason to drop the packet. */
+/* Find the QP that a packet is for. If there is none, @why is the reason to drop the packet. */
 static struct smr_qp *rx_lookup(struct smr_qptab *tab,
 				const struct sk_buff *skb,
-				const struct smr_bth *bth,
-				enum skb_drop_reason *reason)
+				const struct smr_bth *bth, u32 *why)
 {
 	struct in6_addr saddr, daddr;
 	struct smr_qp *qp;
 
 	smr_rx_addrs(skb, &saddr, &daddr);
-	*reason = SKB_DROP_REASON_NO_SOCKET;
 	qp = smr_qp_find_at(tab, bth->qpn, &daddr, skb->skb_iif);
 	if (!qp) {
 		smr_qptab_stray(tab, bth, &saddr, smr_rx_part(skb)->count);
+		*why = SMR_WHY_DROP_NO_QP;
 		return NULL;
 	}
 	if (!rx_state_ok(qp, bth->op->flags) || !rx_service_ok(qp, bth)) {
-		rx_refuse(qp, bth, &saddr);
+		*why = rx_refuse(qp, bth, &saddr);
 	} else if (!rx_source_ok(qp, &saddr, &daddr, skb->skb_iif)) {
 		smr_qp_drop(qp, DROP_SOURCE, SMR_CNT_BAD_SOURCE, &saddr);
-		*reason = SKB_DROP_REASON_IP_INADDRERRORS;
+		*why = SMR_WHY_DROP_SOURCE;
 	} else if (!smr_pkey_ok(bth->pkey)) {
 		smr_qp_drop(qp, DROP_PKEY, SMR_CNT_BAD_PKEY, &saddr, bth->pkey);
-		*reason = SKB_DROP_REASON_OTHERHOST;
+		*why = SMR_WHY_DROP_PKEY;
 	} else {
 		return qp;
 	}
 	smr_qp_put(qp);
 	return NULL;
+}
+
+/* What dropwatch shows */
+static enum skb_drop_reason rx_drop_reason(u32 why)
+{
+	switch (why) {
+	case SMR_WHY_DROP_HEADER:
+		return SKB_DROP_REASON_INVALID_PROTO;
+	case SMR_WHY_DROP_SOURCE:
+		return SKB_DROP_REASON_IP_INADDRERRORS;
+	case SMR_WHY_DROP_PKEY:
+		return SKB_DROP_REASON_OTHERHOST;
+	default:
+		return SKB_DROP_REASON_NO_SOCKET;
+	}
+}
+
+static void rx_drop(struct smr_qptab *tab, struct sk_buff *skb, u32 why)
+{
+	smr_capture_arrived(tab, skb, why);
+	kfree_skb_reason(skb, rx_drop_reason(why));
 }
 
 /* Deliver segments to a group. Returns the cost in packets: each member gets a copy. */
@@ -104,10 +133,12 @@ static unsigned int rx_multicast(struct smr_qptab *tab, struct sk_buff *skb)
 	struct smr_hdr hdr;
 
 	smr_cursor_init(&cursor, skb);
-	if (!smr_wire_parse(&cursor, off, len, &hdr))
-		return 1 + smr_members_rx(&tab->members, skb, &hdr);
-	kfree_skb_reason(skb, SKB_DROP_REASON_INVALID_PROTO);
-	return 1;
+	if (smr_wire_parse(&cursor, off, len, &hdr)) {
+		rx_drop(tab, skb, SMR_WHY_DROP_HEADER);
+		return 1;
+	}
+	smr_capture_arrived(tab, skb, 0);
+	return 1 + smr_members_rx(&tab->members, skb, &hdr);
 }
 
 /*
@@ -116,22 +147,27 @@ static unsigned int rx_multicast(struct smr_qptab *tab, struct sk_buff *skb)
  */
 static unsigned int rx_part(struct smr_qptab *tab, struct sk_buff *skb, const u8 *seg)
 {
-	enum skb_drop_reason reason = SKB_DROP_REASON_INVALID_PROTO;
+	u32 why = SMR_WHY_DROP_HEADER;
 	struct smr_bth bth;
 	struct smr_qp *qp;
 
-	if (!smr_wire_parse_bth(seg, &bth))
-		goto drop;
+	if (!smr_wire_parse_bth(seg, &bth)) {
+		if (!smr_probe_arrived(seg))
+			goto drop;
+		consume_skb(skb);
+		return 1;
+	}
 	if (bth.qpn == SMR_MULTICAST_QPN)
 		return rx_multicast(tab, skb);
-	qp = rx_lookup(tab, skb, &bth, &reason);
+	qp = rx_lookup(tab, skb, &bth, &why);
 	if (!qp)
 		goto drop;
+	smr_capture_arrived(tab, skb, 0);
 	smr_qp_receive(qp, skb, bth.op->flags & SMR_OP_RESPONSE);
 	smr_qp_put(qp);
 	return 0;
 drop:
-	kfree_skb_reason(skb, reason);
+	rx_drop(tab, skb, why);
 	return 1;
 }
 
@@ -187,7 +223,9 @@ static void dispatch_rx(void *ctx, struct sk_buff *skb)
 		seg = smr_cursor_get(&cursor, first * seg_len, SMR_BTH_LEN, buf);
 		if (!seg) {
 			/* The last segment is too short. */
-			kfree_skb_reason(skb, SKB_DROP_REASON_INVALID_PROTO);
+			smr_rx_part(skb)->first = first;
+			smr_rx_part(skb)->count = 1;
+			rx_drop(ctx, skb, SMR_WHY_DROP_HEADER);
 			packets++;
 			break;
 		}

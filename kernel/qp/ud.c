@@ -17,9 +17,9 @@
 #include "net/wire.h"
 #include "pd.h"
 #include "qp/ah.h"
+#include "qp/capture.h"
 #include "qp/core.h"
 #include "qp/gsi.h"
-#include "qp/mirror.h"
 #include "qp/opcode.h"
 #include "qp/packet.h"
 #include "qp/payload.h"
@@ -150,7 +150,6 @@ static int local_send(struct datagram *d, struct smr_budget *budget)
 		kfree_skb(skb);
 		return err;
 	}
-	smr_mirror_datagram(qp, peer, &d->av->path, &d->hdr, skb);
 	local_headers(skb, &d->av->path);
 	smr_qp_inc(qp, SMR_CNT_LOCAL_OPS);
 	smr_qp_add(qp, SMR_CNT_LOCAL_BYTES, d->wqe->len);
@@ -160,12 +159,33 @@ static int local_send(struct datagram *d, struct smr_budget *budget)
 	return 0;
 }
 
+static bool is_captured(const struct datagram *d)
+{
+	struct smr_path *path = &d->av->path;
+	struct smr_qp *peer;
+	bool wanted;
+
+	if (!smr_is_captured())
+		return false;
+	guard(smr_bh)();
+	scoped_guard(rcu)
+		peer = smr_qp_find_at(d->qp->env->tab, d->hdr.qpn, &path->daddr, path->oif);
+	wanted = smr_capture_wants(d->qp, peer, path->family);
+	if (peer)
+		smr_qp_put(peer);
+	return wanted;
+}
+
+/*
+ * IBTA 9.8.3: datagrams have no order. So when a capture ends, the next one does not wait until
+ * those before it have arrived.
+ */
 static bool is_local(const struct datagram *d)
 {
 	bool local;
 
-	return d->qp->env->loopback &&
-	       !smr_path_route(&d->av->path, &local) && local;
+	return d->qp->env->loopback && !smr_path_route(&d->av->path, &local) && local &&
+	       !is_captured(d);
 }
 
 /*

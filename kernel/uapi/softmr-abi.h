@@ -324,9 +324,10 @@ enum smr_doorbell_open_attrs {
 
 /*
  * A capture: a driver method of the DEVICE object opens a file. It has the packets of the QPs
- * of the context's user, also of other contexts; each read() takes one. EMSGSIZE: it is longer
- * than the buffer, and waits. 0: the context is closed, and all has been read. EPERM: the
- * process has privileges that its user lacks.
+ * of the context's user, also of other contexts, or all RoCEv2 packets of the link; each read()
+ * takes one. EMSGSIZE: it is longer than the buffer, and waits. 0: the context is closed, and all
+ * has been read. EPERM: the process has privileges that its user lacks; or SMR_CAPTURE_ALL, and it
+ * has no CAP_NET_RAW in the link's namespace.
  */
 enum smr_capture_methods {
 	/* (1U << 12) + 2 is SMR_METHOD_WHY_NOTE */
@@ -336,6 +337,23 @@ enum smr_capture_methods {
 enum smr_capture_open_attrs {
 	/* the file descriptor, 4 bytes */
 	SMR_ATTR_CAPTURE_FD = (1U << 12),
+	/* enum smr_capture_flags, 4 or 8 bytes; optional, then 0 */
+	SMR_ATTR_CAPTURE_FLAGS,
+	/* enum smr_capture_unseen, 4 bytes; optional */
+	SMR_ATTR_CAPTURE_UNSEEN,
+};
+
+enum smr_capture_flags {
+	SMR_CAPTURE_ALL = 1 << 0,
+};
+
+/*
+ * Packets to the link's own addresses do not arrive, perhaps because of a firewall. So messages
+ * between two QPs of this host are not sent as packets, and the capture does not have them.
+ */
+enum smr_capture_unseen {
+	SMR_CAPTURE_UNSEEN_V4 = 1 << 0,
+	SMR_CAPTURE_UNSEEN_V6 = 1 << 1,
 };
 
 /* What each read() begins with; an Ethernet frame follows. */
@@ -346,6 +364,9 @@ struct smr_captured_packet {
 	__u32 lost;
 	/* bytes of the frame */
 	__u32 len;
+	/* the reason why it was dropped when it arrived, enum smr_why_id; 0: see softmr-why.h */
+	__u32 why;
+	__u32 rsvd;
 };
 
 #define SMR_IOC_RING_SQ	_IO('s', 0xe0)

@@ -170,6 +170,7 @@
 	X(IN_USE, 0x0f10, EBUSY)					\
 	X(OLD_MODULE, 0x0f13, EOPNOTSUPP)				\
 	X(RING_UNKNOWN, 0x0f14, EPROTO)					\
+	X(CAPTURE_ALL, 0x0f15, EPERM)					\
 	X(UNSAID, 0x0fff, 0)
 
 /* Requests, of a QP or of its peer */

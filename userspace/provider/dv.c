@@ -125,10 +125,16 @@ int softmrdv_query_device(struct ibv_context *context,
 	return 0;
 }
 
-int softmrdv_capture_open(struct ibv_context *context, int *fd)
+static_assert(SOFTMRDV_CAPTURE_ALL == (int)SMR_CAPTURE_ALL &&
+	      SOFTMRDV_CAPTURE_UNSEEN_V4 == (int)SMR_CAPTURE_UNSEEN_V4 &&
+	      SOFTMRDV_CAPTURE_UNSEEN_V6 == (int)SMR_CAPTURE_UNSEEN_V6,
+	      "the flags are not the kernel's");
+
+int softmrdv_capture_open(struct ibv_context *context, uint32_t flags, int *fd, uint32_t *unseen)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DEVICE,
-			       SMR_METHOD_CAPTURE_OPEN, 1);
+			       SMR_METHOD_CAPTURE_OPEN, 3);
+	uint32_t families = 0;
 	int32_t opened;
 	int ret;
 
@@ -138,10 +144,15 @@ int softmrdv_capture_open(struct ibv_context *context, int *fd)
 		return EOPNOTSUPP;
 
 	fill_attr_out_ptr(cmd, SMR_ATTR_CAPTURE_FD, &opened);
+	fill_attr_in_uint32(cmd, SMR_ATTR_CAPTURE_FLAGS, flags);
+	fill_attr_out_ptr(cmd, SMR_ATTR_CAPTURE_UNSEEN, &families);
 	ret = execute_ioctl(context, cmd);
 	if (ret == EPROTONOSUPPORT)
 		return EOPNOTSUPP;
-	if (!ret)
-		*fd = opened;
-	return ret;
+	if (ret)
+		return ret;
+	*fd = opened;
+	if (unseen)
+		*unseen = families;
+	return 0;
 }

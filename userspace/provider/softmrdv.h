@@ -201,28 +201,47 @@ int softmrdv_why_text(const struct softmrdv_why *why, char *text, size_t size);
  * @time: when, nanoseconds of CLOCK_REALTIME
  * @lost: packets that were lost before this one, since the reader was slow
  * @length: bytes of the frame
+ * @id: the reason why no QP got it, as in struct softmrdv_why; 0: one did, or it was sent
+ * @rsvd: 0
  */
 struct softmrdv_packet {
 	uint64_t time;
 	uint32_t lost;
 	uint32_t length;
+	uint32_t id;
+	uint32_t rsvd;
+};
+
+/* See softmrdv_capture_open(). */
+enum softmrdv_capture_flags {
+	SOFTMRDV_CAPTURE_ALL = 1 << 0,
+};
+
+enum softmrdv_capture_unseen {
+	SOFTMRDV_CAPTURE_UNSEEN_V4 = 1 << 0,
+	SOFTMRDV_CAPTURE_UNSEEN_V6 = 1 << 1,
 };
 
 /**
- * softmrdv_capture_open - capture the packets of one's own QPs
+ * softmrdv_capture_open - capture the packets of one's own QPs, or of a link
  * @context: the open device
+ * @flags: SOFTMRDV_CAPTURE_ALL: all RoCEv2 packets of the link, also those that no QP gets; or 0
  * @fd: the file to read them from, which the caller closes
+ * @unseen: set to SOFTMRDV_CAPTURE_UNSEEN_V4 and _V6 for the IP versions of which packets to the
+ *	link's own addresses do not arrive, perhaps because of a firewall; may be NULL
  *
- * The file has the packets that QPs of the caller's user send and receive on the device, in any
- * process of that user. What two QPs of this host exchange without packets is shown as packets.
+ * Without flags the file has the packets that QPs of the caller's user send and receive on the
+ * device, in any process of that user. Messages between two QPs of this host, which usually have no
+ * packets, are sent as packets while they are captured, unless these would not arrive: see @unseen.
  * Each read(2) returns one packet. It waits for one, unless O_NONBLOCK is set; poll(2) works, too.
  * It returns 0 when the context is closed or the device is gone, and all packets were read.
  *
- * Return: 0 or a positive errno: EINVAL (NULL), EOPNOTSUPP (the device is not one of softmr, or the
- * module is too old), EPERM (the process has privileges that its user lacks), ENOMEM (also: the
- * user has reached the limit on captures and steering rules), EMFILE, EIO (the device is gone).
+ * Return: 0 or a positive errno: EINVAL (NULL, an unknown flag), EOPNOTSUPP (the device is not one of
+ * softmr, or the module is too old), EPERM (the process has privileges that its user lacks; or all
+ * packets, without CAP_NET_RAW), ENOMEM (also: the user has reached the limit on captures and
+ * steering rules), EMFILE, EIO (the device is gone).
  */
-int softmrdv_capture_open(struct ibv_context *context, int *fd);
+int softmrdv_capture_open(struct ibv_context *context, uint32_t flags, int *fd, uint32_t *unseen);
 
 #ifdef __cplusplus
 }

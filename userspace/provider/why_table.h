@@ -407,6 +407,9 @@ REASON(OLD_MODULE, "",
 REASON(RING_UNKNOWN, "",
        "libsoftmr cannot map the new queue as the module describes it",
        "install the module and libsoftmr of the same version")
+REASON(CAPTURE_ALL, "",
+       "to capture all packets of a link takes CAP_NET_RAW in its network namespace",
+       "capture the packets of your own queue pairs, or as root")
 REASON(UNSAID, "",
        "no reason is kept for this error",
        "look for the errno in the manual page of the call")
@@ -591,4 +594,4 @@ REASON(DROP_NO_MEMORY, "",
        "free memory; a frame is not sent again")
 REASON(DROP_BUDGET, "",
        "a frame was dropped: more queue pairs take it than may get copies at once",
-       "use fewer rules and sniffers that match the same frames")
+       "use fewer rules that match the same frames")

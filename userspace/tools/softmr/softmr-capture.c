@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * softmr capture: writes the packets of a link, and messages between two QPs of this host as
- * packets, to a file for Wireshark (pcapng). A packet that refuses a request, or that is dropped,
- * has the reason as its comment. The module may log the reason after the packet is captured, so
- * packets are held for a moment.
+ * softmr capture: writes the packets of a link to a file for Wireshark (pcapng). A packet that
+ * refuses a request, or that is dropped, has the reason as its comment. The module may log the
+ * reason after the packet is captured, so packets are held for a moment.
  */
 #include <endian.h>
 #include <errno.h>
@@ -28,19 +27,18 @@
 static const char usage[] =
 	"Usage: softmr capture --write FILE [--count N] [--own] LINK\n"
 	"\n"
-	"Writes what LINK sends and receives to FILE (pcapng), until Ctrl-C, and besides what two queue\n"
-	"pairs of this host exchange without a packet, as the packets that the wire would have\n"
-	"had. A packet that refuses a request or is dropped says why in its comment. Without\n"
-	"CAP_NET_RAW, only what the queue pairs of your own processes send and receive.\n"
+	"Writes the RoCEv2 packets that LINK sends and receives to FILE (pcapng), until Ctrl-C. Messages\n"
+	"between two queue pairs of this host are sent as packets meanwhile. A packet that\n"
+	"refuses a request or is dropped says why in its comment. Without CAP_NET_RAW, only what the\n"
+	"queue pairs of your own processes send and receive.\n"
 	"\n"
 	"  -w, --write FILE  where to\n"
 	"  -c, --count N     end after N packets\n"
 	"  -o, --own         only packets of your own queue pairs\n"
 	"  -h, --help        show this\n";
 
-/* The number of packets that may wait for us, and the longest one that is captured completely */
-#define SLOTS		2048
-#define SLOT_BYTES	9216
+/* The longest packet, with its head */
+#define SLOT_BYTES	8192
 /* The number of packets that are held, and for how long at most, ms */
 #define HELD		256
 #define HOLD_MS		50
@@ -73,34 +71,30 @@ enum {
  * @data: the frame, in a slot
  * @len: its bytes
  * @ns: when it was captured, of CLOCK_REALTIME
+ * @id: the reason why no QP got it, or 0
  * @comment: or NULL
  */
 struct held {
 	uint8_t *data;
 	uint32_t len;
 	uint64_t ns;
+	uint32_t id;
 	char *comment;
 };
 
 /**
  * struct capture - a capture
- * @own: the file of packets of our own queue pairs; -1: a sniffer
+ * @in: the file of packets
  * @lost: packets of that file that we were too slow for
- * @out: the file
+ * @out: the file for Wireshark
  * @whys: the socket for reasons; NULL: not available
  * @said: the time of the last dropped packet that has its comment
- * @buf: @SLOTS slots of @SLOT_BYTES
+ * @buf: HELD slots of SLOT_BYTES
  * @held: @nr_held packets, the oldest first
  */
 struct capture {
 	struct ibv_context *context;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq_ex *cq;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	struct ibv_flow *flow;
-	int own;
+	int in;
 	uint64_t lost;
 	FILE *out;
 	struct nl_sock *whys;
@@ -294,6 +288,17 @@ static void add_comment(struct held *p, const struct refusal *r)
 			  smr_why_todo(&r->rec));
 }
 
+/* No QP got the packet, and its reason is not in the log: so many are dropped, or not ours to read. */
+static void add_name(struct held *p)
+{
+	const struct smr_why_info *info = smr_why_info(p->id);
+
+	if (p->comment || !p->id)
+		return;
+	p->comment = info ? strf("softmr: %#06x %s", p->id, info->name) :
+			    strf("softmr: %#06x", p->id);
+}
+
 /* Give the held packets their comments */
 static void add_comments(struct capture *c)
 {
@@ -303,8 +308,8 @@ static void add_comments(struct capture *c)
 	struct held *p;
 	size_t n = 0;
 
-	if (!c->whys || whys_list(c->whys, c->family, &list, &n))
-		return;
+	if (c->whys && whys_list(c->whys, c->family, &list, &n))
+		n = 0;
 	for (p = c->held; p < c->held + c->nr_held; p++) {
 		bth = find_bth(p->data, p->len);
 		r = bth ? nak_of(bth, list, n) : NULL;
@@ -318,10 +323,12 @@ static void add_comments(struct capture *c)
 		add_comment(p, r);
 		c->said = r->rec.time;
 	}
+	for (p = c->held; p < c->held + c->nr_held; p++)
+		add_name(p);
 	free(list);
 }
 
-/* -- the sniffer */
+/* -- packets */
 
 static int fail(const char *what, int err)
 {
@@ -342,103 +349,35 @@ static struct ibv_context *open_link(const char *name)
 	return context;
 }
 
-static int post(struct capture *c, uint8_t *slot)
+/* Say of which messages there will be no packets. */
+static void warn(uint32_t unseen)
 {
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)slot,
-		.length = SLOT_BYTES,
-		.lkey = c->mr->lkey,
-	};
-	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+	const char *which = unseen == SOFTMRDV_CAPTURE_UNSEEN_V4 ? " by IPv4" :
+			    unseen == SOFTMRDV_CAPTURE_UNSEEN_V6 ? " by IPv6" : "";
 
-	return ibv_post_recv(c->qp, &wr, &bad);
+	if (unseen)
+		fprintf(stderr,
+			"messages between two queue pairs of this host%s are not seen: UDP packets to port 4791\n"
+			"do not get through on lo; look at the firewall, and whether lo is up\n",
+			which);
 }
 
-static int qp_start(struct capture *c)
+static int open_packets(struct capture *c, bool own)
 {
-	struct ibv_qp_init_attr init = {
-		.send_cq = ibv_cq_ex_to_cq(c->cq),
-		.recv_cq = ibv_cq_ex_to_cq(c->cq),
-		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1, .max_send_wr = 1,
-			 .max_send_sge = 1 },
-		.qp_type = IBV_QPT_RAW_PACKET,
-	};
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+	uint32_t unseen = 0;
+	int ret;
 
-	c->qp = ibv_create_qp(c->pd, &init);
-	if (!c->qp)
-		return -1;
-	if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE | IBV_QP_PORT))
-		return -1;
-	attr.qp_state = IBV_QPS_RTR;
-	return ibv_modify_qp(c->qp, &attr, IBV_QP_STATE) ? -1 : 0;
-}
-
-/* A sniffer sees all packets of the link. */
-static int sniffer_open(struct capture *c)
-{
-	struct ibv_flow_attr flow = {
-		.type = IBV_FLOW_ATTR_SNIFFER,
-		.size = sizeof(flow),
-		.port = 1,
-	};
-	struct ibv_cq_init_attr_ex cq = {
-		.cqe = SLOTS,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
-	};
-	size_t slot;
-
-	c->pd = ibv_alloc_pd(c->context);
-	c->channel = ibv_create_comp_channel(c->context);
-	if (!c->pd || !c->channel)
-		return fail("cannot use the link", errno);
-	cq.channel = c->channel;
-	c->cq = ibv_create_cq_ex(c->context, &cq);
-	c->mr = ibv_reg_mr(c->pd, c->buf, (size_t)SLOTS * SLOT_BYTES, IBV_ACCESS_LOCAL_WRITE);
-	if (!c->cq || !c->mr)
-		return fail("cannot use the link", errno);
-	if (qp_start(c))
-		return fail("cannot capture", errno);
-	for (slot = 0; slot < SLOTS; slot++)
-		if (post(c, c->buf + slot * SLOT_BYTES))
-			return fail("cannot receive", errno);
-	c->flow = ibv_create_flow(c->qp, &flow);
-	return c->flow ? 0 : fail("cannot capture", errno);
-}
-
-static int own_open(struct capture *c)
-{
-	int ret = softmrdv_capture_open(c->context, &c->own);
-
-	if (ret == EOPNOTSUPP)
-		return fail("no capture of your own queue pairs: the module is older than this program", ret);
-	if (ret)
-		return fail("cannot capture the packets of your own queue pairs", ret);
-	return fcntl(c->own, F_SETFL, O_NONBLOCK) ? fail("cannot capture", errno) : 0;
-}
-
-/* A user without CAP_NET_RAW gets no RAW_PACKET queue pair. */
-static bool may_sniff(struct ibv_context *context)
-{
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RAW_PACKET };
-	struct ibv_pd *pd = ibv_alloc_pd(context);
-	struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, NULL, 0);
-	struct ibv_qp *qp = NULL;
-	bool refused = false;
-
-	if (pd && cq) {
-		init.send_cq = cq;
-		init.recv_cq = cq;
-		qp = ibv_create_qp(pd, &init);
-		refused = !qp && errno == EPERM;
+	ret = softmrdv_capture_open(c->context, own ? 0 : SOFTMRDV_CAPTURE_ALL, &c->in, &unseen);
+	if (ret == EPERM && !own) {
+		fprintf(stderr, "only the packets of your own queue pairs: all of them take CAP_NET_RAW\n");
+		ret = softmrdv_capture_open(c->context, 0, &c->in, &unseen);
 	}
-	if (qp)
-		ibv_destroy_qp(qp);
-	if (cq)
-		ibv_destroy_cq(cq);
-	if (pd)
-		ibv_dealloc_pd(pd);
-	return !refused;
+	if (ret == EOPNOTSUPP || ret == EPROTONOSUPPORT)
+		return fail("the module is older than this program", ret);
+	if (ret)
+		return fail("cannot capture", ret);
+	warn(unseen);
+	return fcntl(c->in, F_SETFL, O_NONBLOCK) ? fail("cannot capture", errno) : 0;
 }
 
 static int capture_open(struct capture *c, const char *link, bool own)
@@ -446,57 +385,30 @@ static int capture_open(struct capture *c, const char *link, bool own)
 	c->context = open_link(link);
 	if (!c->context)
 		return fail("cannot open the link", errno ? errno : ENODEV);
-	c->buf = zalloc((size_t)SLOTS * SLOT_BYTES);
-	if (own)
-		return own_open(c);
-	if (may_sniff(c->context))
-		return sniffer_open(c);
-	fprintf(stderr, "only the packets of your own queue pairs: all of them take CAP_NET_RAW\n");
-	return own_open(c);
+	c->buf = zalloc((size_t)HELD * SLOT_BYTES);
+	return open_packets(c, own);
 }
 
 static void capture_close(struct capture *c)
 {
-	if (c->own >= 0)
-		close(c->own);
-	if (c->flow)
-		ibv_destroy_flow(c->flow);
-	if (c->qp)
-		ibv_destroy_qp(c->qp);
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
-	if (c->cq)
-		ibv_destroy_cq(ibv_cq_ex_to_cq(c->cq));
-	if (c->channel)
-		ibv_destroy_comp_channel(c->channel);
-	if (c->pd)
-		ibv_dealloc_pd(c->pd);
+	if (c->in >= 0)
+		close(c->in);
 	if (c->context)
 		ibv_close_device(c->context);
 	whys_close(c->whys);
 	free(c->buf);
 }
 
-/* Write the held packets, and receive into their slots again */
-static int write_held(struct capture *c)
+static void write_held(struct capture *c)
 {
 	struct held *p;
-	int ret = 0;
 
 	add_comments(c);
 	for (p = c->held; p < c->held + c->nr_held; p++) {
 		put_packet(c->out, p);
 		free(p->comment);
-		if (!ret && c->own < 0)
-			ret = post(c, p->data);
 	}
 	c->nr_held = 0;
-	return ret ? fail("cannot receive", ret) : 0;
-}
-
-static void hold(struct capture *c, uint64_t ns, uint8_t *data, uint32_t len)
-{
-	c->held[c->nr_held++] = (struct held){ .data = data, .len = len, .ns = ns };
 }
 
 /* Must the held packets be written now? */
@@ -512,68 +424,39 @@ static bool held_enough(const struct capture *c)
 	return now - c->held[0].ns >= HOLD_MS * 1000000ull;
 }
 
-/* Return: poll()'s */
-static int wait_for(struct capture *c, int fd)
+static void wait_for_packet(struct capture *c)
 {
-	struct pollfd in = { .fd = fd, .events = POLLIN };
+	struct pollfd in = { .fd = c->in, .events = POLLIN };
 
 	fflush(c->out);
-	return poll(&in, 1, c->nr_held ? HOLD_MS : WAIT_MS);
+	poll(&in, 1, c->nr_held ? HOLD_MS : WAIT_MS);
 }
 
-/* Take a packet of our own queue pairs. Return: 1; 0: there is none now; -1: the end */
-static int own_take(struct capture *c)
+/* Take a packet. Return: 1; 0: there is none now; -1: the end */
+static int take(struct capture *c)
 {
 	uint8_t *slot = c->buf + (size_t)c->nr_held * SLOT_BYTES;
 	struct softmrdv_packet packet;
 	ssize_t n;
 
-	n = read(c->own, slot, SLOT_BYTES);
+	n = read(c->in, slot, SLOT_BYTES);
 	if (!n)
 		return fail("the link has ended", EIO);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return fail("cannot receive", errno);
 	if (n < 0) {
-		wait_for(c, c->own);
+		wait_for_packet(c);
 		return 0;
 	}
 	memcpy(&packet, slot, sizeof(packet));
 	c->lost += packet.lost;
-	hold(c, packet.time, slot + sizeof(packet), packet.length);
+	c->held[c->nr_held++] = (struct held){
+		.data = slot + sizeof(packet),
+		.len = packet.length,
+		.ns = packet.time,
+		.id = packet.id,
+	};
 	return 1;
-}
-
-/* Wait for a packet, or a signal */
-static int await(struct capture *c)
-{
-	struct ibv_cq *cq;
-	void *context;
-
-	if (wait_for(c, c->channel->fd) <= 0)
-		return 0;
-	if (ibv_get_cq_event(c->channel, &cq, &context))
-		return fail("cannot wait", errno);
-	ibv_ack_cq_events(cq, 1);
-	return ibv_req_notify_cq(cq, 0) ? fail("cannot wait", errno) : 0;
-}
-
-/* Take a packet that the sniffer sees. Return: as own_take() */
-static int sniffer_take(struct capture *c)
-{
-	struct ibv_poll_cq_attr attr = {};
-	int ret;
-
-	ret = ibv_start_poll(c->cq, &attr);
-	if (ret == ENOENT)
-		return await(c);
-	if (ret)
-		return fail("the link has ended", EIO);
-	ret = c->cq->status;
-	if (!ret)
-		hold(c, ibv_wc_read_completion_wallclock_ns(c->cq),
-		     (uint8_t *)(uintptr_t)c->cq->wr_id, ibv_wc_read_byte_len(c->cq));
-	ibv_end_poll(c->cq);
-	return ret ? fail("the link has ended", EIO) : 1;
 }
 
 static int capture(struct capture *c, uint32_t count)
@@ -581,18 +464,17 @@ static int capture(struct capture *c, uint32_t count)
 	uint32_t n = 0;
 	int ret = 0;
 
-	if (c->own < 0 && ibv_req_notify_cq(ibv_cq_ex_to_cq(c->cq), 0))
-		return fail("cannot wait", errno);
 	while (!ended && (!count || n < count) && !ferror(c->out)) {
-		ret = c->own < 0 ? sniffer_take(c) : own_take(c);
+		ret = take(c);
 		if (ret < 0)
 			break;
 		n += (uint32_t)ret;
-		if (held_enough(c) && write_held(c))
-			return -1;
+		if (held_enough(c))
+			write_held(c);
 	}
 	poll(NULL, 0, HOLD_MS);
-	if (write_held(c) || ret < 0)
+	write_held(c);
+	if (ret < 0)
 		return -1;
 	fprintf(stderr, "%u packets\n", n);
 	if (c->lost)
@@ -604,7 +486,7 @@ static int capture(struct capture *c, uint32_t count)
 static int run_capture(const char *link, const char *path, uint32_t count, bool own)
 {
 	struct sigaction action = { .sa_handler = on_signal };
-	struct capture c = { .own = -1 };
+	struct capture c = { .in = -1 };
 	int ret;
 
 	sigaction(SIGINT, &action, NULL);

@@ -291,14 +291,6 @@ static void *make_rule(S *self)
 	return vt_rule_mac(&self->raw, mac, 0, 0);
 }
 
-static void *make_sniffer(S *self)
-{
-	struct vt_rule rule;
-
-	vt_rule_init(&rule, IBV_FLOW_ATTR_SNIFFER, 0);
-	return vt_rule_apply(&self->raw, &rule);
-}
-
 static void *make_all_multicast(S *self)
 {
 	struct vt_rule rule;
@@ -308,7 +300,6 @@ static void *make_all_multicast(S *self)
 }
 
 FIXTURE_VARIANT_ADD(nth, rule) { .make = make_rule, .end = end_rule, .room = true };
-FIXTURE_VARIANT_ADD(nth, rule_sniffer) { .make = make_sniffer, .end = end_rule };
 FIXTURE_VARIANT_ADD(nth, rule_multicast) { .make = make_all_multicast, .end = end_rule };
 
 /* -- commands that libibverbs does not have */

@@ -22,14 +22,9 @@
 /* After all priorities */
 #define ORDER_DEFAULT	((u32)U16_MAX + 1)
 
-static bool is_sniffer(const struct smr_rule *rule)
-{
-	return rule->tap.func;
-}
-
 static bool is_normal(const struct smr_rule *rule)
 {
-	return !is_sniffer(rule) && rule->order != ORDER_DEFAULT;
+	return rule->order != ORDER_DEFAULT;
 }
 
 static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
@@ -38,7 +33,7 @@ static int attr_check(const struct smr_qp *qp, const struct ib_flow_attr *attr)
 		return smr_qp_why(qp, FLOW_QP, qp->ibqp.qp_type);
 	if (attr->flags & ~IB_FLOW_ATTR_FLAGS_DONT_TRAP)
 		return smr_qp_why(qp, FLOW_FLAGS, attr->flags);
-	if (attr->type > IB_FLOW_ATTR_SNIFFER)
+	if (attr->type > IB_FLOW_ATTR_MC_DEFAULT)
 		return smr_qp_why(qp, FLOW_TYPE, attr->type);
 	/* Specs and flags are only allowed for a normal rule. */
 	if (attr->type != IB_FLOW_ATTR_NORMAL &&
@@ -135,18 +130,6 @@ static int rule_set_normal(struct smr_rule *rule,
 	return 0;
 }
 
-static void rule_set_sniffer(struct smr_rule *rule)
-{
-	struct net_device *ndev = rule->qp->env->ndev;
-
-	rule->rx_mode = SMR_RX_MODE_ALL;
-	rule->tap.type = cpu_to_be16(ETH_P_ALL);
-	rule->tap.dev = ndev;
-	rule->tap.func = smr_steer_tap;
-	/* A loopback netdev receives all that it sends. */
-	rule->tap.ignore_outgoing = ndev->flags & IFF_LOOPBACK;
-}
-
 static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 {
 	switch (attr->type) {
@@ -158,9 +141,6 @@ static int rule_set(struct smr_rule *rule, const struct ib_flow_attr *attr)
 		rule->order = ORDER_DEFAULT;
 		rule->rx_mode = SMR_RX_MODE_MULTICAST;
 		smr_match_add_multicast(&rule->match);
-		return 0;
-	case IB_FLOW_ATTR_SNIFFER:
-		rule_set_sniffer(rule);
 		return 0;
 	default:
 		return rule_set_normal(rule, attr);
@@ -197,12 +177,6 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 {
 	int ret;
 
-	if (is_sniffer(rule)) {
-		list_add_tail_rcu(&rule->node, &steer->sniffers);
-		dev_add_pack(&rule->tap);
-		static_branch_inc(&smr_sniffed);
-		return 0;
-	}
 	if (list_empty(&steer->rules)) {
 		ret = smr_ingress_open(&steer->in);
 		if (ret)
@@ -216,13 +190,6 @@ static int rule_show(struct smr_steer *steer, struct smr_rule *rule)
 
 static void rule_hide(struct smr_steer *steer, struct smr_rule *rule)
 {
-	if (is_sniffer(rule)) {
-		list_del_rcu(&rule->node);
-		static_branch_dec(&smr_sniffed);
-		if (!steer->closed)
-			__dev_remove_pack(&rule->tap);
-		return;
-	}
 	list_del_rcu(&rule->node);
 	if (list_empty(&steer->rules) && !steer->closed)
 		smr_ingress_close(&steer->in);
@@ -261,7 +228,7 @@ static int rule_add(struct smr_steer *steer, struct smr_rule *rule)
  *
  * A normal rule takes its frames away from rules of lower priority and from the host; rules of
  * the same priority also get them. A default rule, and one that does not trap, gets copies of
- * frames that were not taken before. A sniffer gets copies of all frames in both directions.
+ * frames that were not taken before.
  *
  * Context: process, may sleep; takes RTNL.
  * Return: the rule; -EINVAL, -EOPNOTSUPP (a QP, flag or spec of another kind), -ENODEV (the
@@ -380,10 +347,6 @@ void smr_raw_leave(struct smr_env *env)
 		smr_ingress_close(&steer->in);
 	list_for_each_entry(rule, &steer->rules, node)
 		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
-	list_for_each_entry(rule, &steer->sniffers, node) {
-		__dev_remove_pack(&rule->tap);
-		smr_ingress_set_rx_mode(steer->in.ndev, rule->rx_mode, -1);
-	}
 }
 
 static const struct smr_frames frames = {

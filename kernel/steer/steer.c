@@ -23,8 +23,6 @@
 #include "qp/task.h"
 #include "stats.h"
 
-DEFINE_STATIC_KEY_FALSE(smr_sniffed);
-
 /**
  * struct passing - a packet that is being matched against the rules
  * @skb: the packet, with a MAC header
@@ -77,11 +75,7 @@ static void qp_give(struct smr_qp *qp, struct sk_buff *frame, u32 tag)
 	smr_qp_queue(qp, copy, false);
 }
 
-/* Runs the task of a QP that has received a frame */
-typedef void (*task_run_t)(struct smr_task *task);
-
-static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
-			task_run_t run)
+static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag)
 {
 	if (!frames) {
 		smr_qp_drop(qp, DROP_NO_MEMORY, SMR_CNT_DROPPED, NULL);
@@ -89,17 +83,16 @@ static void qp_give_all(struct smr_qp *qp, struct sk_buff *frames, u32 tag,
 	}
 	for (; frames; frames = frames->next)
 		qp_give(qp, frames, tag);
-	run(&qp->resp_task);
+	smr_task_kick(&qp->resp_task);
 }
 
-static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames,
-			  task_run_t run)
+static void rule_give_all(const struct smr_rule *rule, struct sk_buff *frames)
 {
 	struct smr_qp *qp = smr_qp_get(rule->handle);
 
 	if (!qp)
 		return;
-	qp_give_all(qp, frames, rule->tag, run);
+	qp_give_all(qp, frames, rule->tag);
 	smr_qp_put(qp);
 }
 
@@ -153,7 +146,7 @@ static void rule_give(const struct smr_rule *rule, struct passing *p)
 		rule_drop(rule, SMR_WHY_DROP_BUDGET);
 		return;
 	}
-	rule_give_all(rule, frames, smr_task_kick);
+	rule_give_all(rule, frames);
 	p->given = true;
 }
 
@@ -209,7 +202,6 @@ void smr_steer_init(struct smr_steer *steer, struct net_device *ndev)
 	steer->in.ndev = ndev;
 	steer->in.take = steer_ingress;
 	INIT_LIST_HEAD(&steer->rules);
-	INIT_LIST_HEAD(&steer->sniffers);
 }
 
 /**
@@ -253,72 +245,4 @@ enum smr_steer_sent smr_steer_sent(struct smr_qp *qp, struct sk_buff *skb)
 	if (p.owned)
 		return SMR_STEER_OWNER;
 	return p.frames ? SMR_STEER_SOME : SMR_STEER_NOBODY;
-}
-
-/*
- * The stack calls each sniffer separately. The first one gets each packet, like the first
- * receiver of a rule.
- */
-static bool sniffer_may(const struct smr_steer *steer,
-			const struct smr_rule *rule, const struct sk_buff *skb)
-{
-	int nr = max_t(int, skb_shinfo(skb)->gso_segs, 1);
-
-	return smr_task_charge(nr * SMR_COST_PACKET) ||
-	       READ_ONCE(steer->sniffers.next) == &rule->node;
-}
-
-/**
- * smr_steer_tap() - pass a packet, of either direction, to a sniffer
- * @skb: the packet; consumed
- * @ndev: the netdev
- * @tap: of the sniffer
- * @orig: the netdev that received it first
- *
- * The caller may hold the transmit queue's lock. Then the QP's task is left to the
- * workqueue.
- *
- * Context: softirq, or BH off.
- * Return: 0
- */
-int smr_steer_tap(struct sk_buff *skb, struct net_device *ndev,
-		  struct packet_type *tap, struct net_device *orig)
-{
-	const struct smr_rule *rule = container_of(tap, struct smr_rule, tap);
-	struct sk_buff *frames;
-
-	if (!sniffer_may(rule->steer, rule, skb)) {
-		rule_drop(rule, SMR_WHY_DROP_BUDGET);
-		kfree_skb_reason(skb, SKB_DROP_REASON_CPU_BACKLOG);
-		return 0;
-	}
-	frames = smr_frame_take(skb);
-	rule_give_all(rule, frames,
-		      skb->pkt_type == PACKET_OUTGOING ? smr_task_defer :
-							 smr_task_kick);
-	frames_consume(frames);
-	consume_skb(skb);
-	return 0;
-}
-
-/**
- * smr_steer_show() - pass a packet that the netdev does not see to the sniffers of a link
- * @steer: the link's rules
- * @skb: the packet, as for taps; not changed
- *
- * Context: BH off.
- */
-void smr_steer_show(const struct smr_steer *steer, const struct sk_buff *skb)
-{
-	struct smr_rule *rule;
-	struct sk_buff *copy;
-
-	guard(rcu)();
-	list_for_each_entry_rcu(rule, &steer->sniffers, node) {
-		copy = skb_clone((struct sk_buff *)skb, GFP_ATOMIC);
-		if (copy)
-			smr_steer_tap(copy, copy->dev, &rule->tap, copy->dev);
-		else
-			rule_drop(rule, SMR_WHY_DROP_NO_MEMORY);
-	}
 }

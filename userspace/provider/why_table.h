@@ -261,7 +261,7 @@ REASON(FLOW_FLAGS, "flags:x",
        "use no flag but IBV_FLOW_ATTR_FLAGS_DONT_TRAP")
 REASON(FLOW_TYPE, "type",
        "a rule of type {type} is not supported",
-       "use IBV_FLOW_ATTR_NORMAL, _ALL_DEFAULT, _MC_DEFAULT or _SNIFFER")
+       "use IBV_FLOW_ATTR_NORMAL, _ALL_DEFAULT or _MC_DEFAULT")
 REASON(FLOW_DEFAULT, "type num_of_specs flags:x",
        "a rule of type {type} takes all frames of its kind, so it has no specs and no flags; this one has {num_of_specs} specs and the flags {flags}",
        "set num_of_specs and flags to 0, or use IBV_FLOW_ATTR_NORMAL")

@@ -63,6 +63,13 @@ prove_tests() {
 		echo "$?" >>"status.$LANE")
 }
 
+# prove_rules: tests of kmemleak's boot have one guest, so they follow each other, beside all others
+prove_rules() {
+	printf '%s\n' --- par: '  - seq:'
+	awk '$4 == "kmemleak" { print "    - " $1 "/" $2 }' "$OUT/selected"
+	echo "  - '**'"
+}
+
 # run_bed BED PHASE JOBS: its tests of that phase, the cheapest first
 run_bed() {
 	local tests
@@ -262,6 +269,7 @@ NAMED='' pairs host uml "${BEDS[@]}" "${RARE_BEDS[@]}" | cat - "$OUT/selected" |
 done
 ln -s "$TOP/scripts/on-bed" "$OUT/on-bed"
 touch "$OUT"/{bad-guests,late,again,took}
+prove_rules >"$OUT/testrules.yml"
 mapfile -t CHOSEN < <(awk '!there[$1]++ { print $1 }' "$OUT/selected")
 export SHORT=''
 [ "$RUN" = all ] || SHORT=1

@@ -50,7 +50,7 @@ missing() {
 		grep -rqw --include=CMakeLists.txt -- "${library%%:*}" "$TOP/userspace" || continue
 		pkg-config --exists "${library%%:*}" 2>/dev/null || lacks+=" ${library#*:}"
 	done
-	[ -e "$KDIR/Makefile" ] || lacks+=" linux-headers-$(basename "$(dirname "$KDIR")")"
+	[ -e "$KDIR/Makefile" ] || lacks+=" $(have dnf && echo kernel-devel || echo linux-headers)-$(basename "$(dirname "$KDIR")")"
 	echo "$lacks" | xargs
 }
 

@@ -20,6 +20,10 @@ HOST_ARCHIVE=(apt-get:apt /usr/share/keyrings/debian-archive-keyring.gpg:debian-
 HOST_NAMES='
 libc6-dev       dnf glibc-static  zypper glibc-devel-static  pacman glibc  apk musl-dev  nix glibc.static
 libelf-dev      dnf elfutils-libelf-devel  zypper libelf-devel  pacman libelf  apk elfutils-dev  nix elfutils
+libnl-3-dev     dnf libnl3-devel  zypper libnl3-devel  pacman libnl  apk libnl3-dev  nix libnl
+libnl-genl-3-dev  dnf libnl3-devel  zypper libnl3-devel  pacman libnl  apk libnl3-dev  nix libnl
+libjson-c-dev   dnf json-c-devel  zypper libjson-c-devel  pacman json-c  apk json-c-dev  nix json_c
+libncurses-dev  dnf ncurses-devel  zypper ncurses-devel  pacman ncurses  apk ncurses-dev  nix ncurses
 libibverbs-dev  dnf rdma-core-devel  zypper rdma-core-devel  pacman rdma-core  apk rdma-core-dev  nix rdma-core
 xz-utils        dnf xz  zypper xz  pacman xz  apk xz  nix xz
 make            nix gnumake

@@ -70,10 +70,7 @@ enum {
 
 struct smr_libibverbs smr_libibverbs;
 
-/**
- * smr_layout_of - the layout of a release
- * @release: of rdma-core, 39 or newer
- */
+/* @release: 39 or newer */
 const struct smr_layout *smr_layout_of(unsigned int release)
 {
 	const struct smr_layout *layout = layouts;
@@ -147,12 +144,7 @@ static size_t find_comp_mask(void)
 	return 0;
 }
 
-/**
- * smr_layout_find - inspect the libibverbs of this process
- * @found: filled in
- *
- * Return: false if its layout is unknown.
- */
+/* False: its layout is unknown. */
 bool smr_layout_find(struct smr_libibverbs *found)
 {
 	found->comp_mask = 0;
@@ -184,10 +176,6 @@ static void decline(void)
 		path, layouts[0].release, layouts[LAYOUTS - 1].release);
 }
 
-/**
- * smr_layout_register - register the provider, if it can work with this libibverbs
- * @ops: of the provider
- */
 void smr_layout_register(const struct verbs_device_ops *ops)
 {
 	if (smr_layout_find(&smr_libibverbs))
@@ -220,10 +208,6 @@ static size_t context_size(const struct smr_layout *layout)
 		     _Alignof(struct verbs_context));
 }
 
-/**
- * smr_layout_context - libibverbs' struct verbs_context
- * @vctx: the provider's
- */
 struct verbs_context *smr_layout_context(struct verbs_context *vctx)
 {
 	return (void *)((char *)&vctx->context - context_offset(smr_libibverbs.layout));
@@ -234,14 +218,7 @@ enum {
 	OPS_ROOM = 256,
 };
 
-/**
- * smr_layout_ops - arrange a provider's operations as in a layout
- * @layout: the layout
- * @ops: the operations
- * @table: filled in
- *
- * Return: how many there are.
- */
+/* Arrange a provider's operations as in a layout. Return: how many there are. */
 size_t smr_layout_ops(const struct smr_layout *layout,
 		      const struct verbs_context_ops *ops, void **table)
 {
@@ -264,11 +241,6 @@ size_t smr_layout_ops(const struct smr_layout *layout,
 	return n;
 }
 
-/**
- * smr_layout_set_ops - give a context its operations
- * @vctx: what the provider takes for a struct verbs_context
- * @ops: the operations
- */
 void smr_layout_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops)
 {
 	void *table[OPS_ROOM] = {};
@@ -304,15 +276,7 @@ static bool ops_fit(struct verbs_context *vctx)
 	       ops->_compat_resize_cq == (void *)all.resize_cq;
 }
 
-/**
- * smr_layout_alloc_context - make a context
- * @device: the device
- * @size: of the provider's struct
- * @offset: of struct verbs_context in it
- * @driver_id: the driver's number
- *
- * Return: the provider's struct, or NULL and errno.
- */
+/* @size: of the provider's struct, which has struct verbs_context at @offset */
 void *smr_layout_alloc_context(struct ibv_device *device, int cmd_fd,
 			       size_t size, size_t offset, uint32_t driver_id)
 {
@@ -338,10 +302,6 @@ void *smr_layout_alloc_context(struct ibv_device *device, int cmd_fd,
 	return NULL;
 }
 
-/**
- * smr_layout_uninit_context - undo libibverbs' part of making a context
- * @vctx: what the provider takes for a struct verbs_context
- */
 void smr_layout_uninit_context(struct verbs_context *vctx)
 {
 	(verbs_uninit_context)(smr_layout_context(vctx));
@@ -391,11 +351,6 @@ int smr_layout_open_qp(struct ibv_context *context, struct verbs_qp *vqp,
 	return (ibv_cmd_open_qp)(context, vqp, (int)size, attr, cmd, cmd_size, resp, resp_size);
 }
 
-/**
- * smr_layout_add_comp_mask - vqp->comp_mask |= bits
- * @vqp: a QP
- * @bits: VERBS_QP_EX
- */
 void smr_layout_add_comp_mask(struct verbs_qp *vqp, uint32_t bits)
 {
 	*comp_mask_at(vqp, smr_libibverbs.comp_mask) |= bits;
@@ -419,11 +374,7 @@ static void set_wr(struct ibv_qp_ex *qpx, unsigned int which, void *fn)
 		memcpy((char *)qpx + first_qp_ex_size() + which * sizeof(fn), &fn, sizeof(fn));
 }
 
-/**
- * smr_layout_send_ops - the operations of QPs, enum ibv_qp_create_send_ops_flags
- *
- * Return: all except those for which struct ibv_qp_ex has no function.
- */
+/* All operations of QPs except those for which struct ibv_qp_ex has no function */
 uint64_t smr_layout_send_ops(void)
 {
 	uint64_t ops = UINT64_MAX;
@@ -435,11 +386,6 @@ uint64_t smr_layout_send_ops(void)
 	return ops;
 }
 
-/**
- * smr_layout_set_wr_atomic_write - qpx->wr_atomic_write = fn
- * @qpx: a QP, in which there may be no such function
- * @fn: the function
- */
 void smr_layout_set_wr_atomic_write(struct ibv_qp_ex *qpx,
 				    void (*fn)(struct ibv_qp_ex *qpx,
 					       uint32_t rkey, uint64_t addr,
@@ -448,11 +394,6 @@ void smr_layout_set_wr_atomic_write(struct ibv_qp_ex *qpx,
 	set_wr(qpx, WR_ATOMIC_WRITE, (void *)fn);
 }
 
-/**
- * smr_layout_set_wr_flush - qpx->wr_flush = fn
- * @qpx: a QP, in which there may be no such function
- * @fn: the function
- */
 void smr_layout_set_wr_flush(struct ibv_qp_ex *qpx,
 			     void (*fn)(struct ibv_qp_ex *qpx, uint32_t rkey,
 					uint64_t addr, size_t len, uint8_t type,

@@ -13,7 +13,7 @@
 [ "$LINK_TYPE" = softmr ] || skip_all "the example is about softmr's links"
 need_link_type softmr
 A=$(node_name a) B=$(node_name b) DUMMY=$(node_name du) OTHER=$(node_name ot) FILE=$WORK/prom
-write_it() { "$SELFTESTS/guides/examples/softmr-textfile" "$FILE"; }
+write_it() { "$LIB/../guides/examples/softmr-textfile" "$FILE"; }
 
 # parsed: each sample of FILE; fails if the format is violated, where the samples of a name have to be together
 parsed() {

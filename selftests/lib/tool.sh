@@ -43,4 +43,4 @@ sys.exit(not any(f["level"] == level and re.search(text, "%s; %s" % (f["what"], 
 }
 
 # make_busy: compile $WORK/busy (examples/busy.c). "busy DEVICE GID_INDEX" is refused to deregister a region of its own
-make_busy() { make -s -C "$SELFTESTS/guides/examples" O="$WORK" "$WORK/busy"; }
+make_busy() { make -s -C "$LIB/../guides/examples" O="$WORK" "$WORK/busy"; }

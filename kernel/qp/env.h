@@ -21,7 +21,6 @@ struct smr_keys;
 struct smr_qptab;
 struct smr_srqtab;
 struct smr_stats;
-struct smr_steer;
 struct smr_whys;
 struct workqueue_struct;
 
@@ -33,7 +32,6 @@ struct workqueue_struct;
  * @srqs: the device's XRC shared receive queues
  * @keys: the device's keys
  * @frames: how RAW_PACKET QPs send and receive; NULL: the device has no such QPs
- * @steer: the device's flow steering rules
  * @stats: the device's counters
  * @antispoof: the namespace's filter against packets of ordinary sockets
  * @whys: the last refusals of the namespace
@@ -57,7 +55,6 @@ struct smr_env {
 	struct smr_srqtab *srqs;
 	struct smr_keys *keys;
 	const struct smr_frames *frames;
-	struct smr_steer *steer;
 	struct smr_stats *stats;
 	const struct smr_antispoof *antispoof;
 	struct smr_whys *whys;

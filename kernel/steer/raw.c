@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send and receive frames of RAW_PACKET QPs. Runs in the QP's tasks. */
-#include "steer/raw.h"
+/* The messages of RAW_PACKET QPs are Ethernet frames: send and receive them, in the QPs' tasks. */
+#include "steer/private.h"
 
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
+#include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/skbuff.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 
 #include "compat/cleanup.h"
 #include "net/cursor.h"
+#include "net/egress.h"
 #include "net/train.h"
 #include "qp/core.h"
 #include "qp/pace.h"
@@ -18,11 +21,36 @@
 #include "qp/recv.h"
 #include "qp/sq.h"
 #include "stats.h"
-#include "steer/frame.h"
-#include "steer/steer.h"
-#include "trace.h"
 
-/* Copy the message, which is the frame, into the skb. */
+/* The rest of a longer frame is in page fragments: large allocations often fail. */
+#define LINEAR_MAX	2048
+
+/* Allocate a frame, not filled; -EMSGSIZE: longer than the stack supports, whatever the MTU is. */
+static struct sk_buff *frame_alloc(struct smr_qp *qp, unsigned int len)
+{
+	const struct net_device *ndev = qp->env->ndev;
+	unsigned int linear = min_t(unsigned int, len, LINEAR_MAX);
+	unsigned int head = LL_RESERVED_SPACE(ndev);
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc_skb_with_frags(head + linear +
+				   READ_ONCE(ndev->needed_tailroom),
+				   len - linear, 0, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb && err == -ENOBUFS) {
+		smr_egress_wait_moment(qp->egress);
+		return ERR_PTR(-EAGAIN);
+	}
+	if (!skb)
+		return ERR_PTR(err);
+	skb_reserve(skb, head);
+	skb_put(skb, linear);
+	skb->data_len = len - linear;
+	skb->len += len - linear;
+	return skb;
+}
+
 static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 {
 	const struct skb_shared_info *shinfo = skb_shinfo(skb);
@@ -35,23 +63,36 @@ static int frame_fill(struct smr_sgl *sgl, struct sk_buff *skb)
 	return err;
 }
 
-/* Build a frame from the open list; or an ERR_PTR(). */
+/* Set up the headers of a filled frame. -EMSGSIZE: longer than the netdev's MTU allows */
+static int frame_finish(struct sk_buff *skb, struct net_device *ndev)
+{
+	unsigned int max = READ_ONCE(ndev->mtu) + ETH_HLEN;
+	int depth;
+
+	skb->dev = ndev;
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, ETH_HLEN);
+	skb->protocol = eth_hdr(skb)->h_proto;
+	if (eth_type_vlan(skb->protocol)) {
+		max += VLAN_HLEN;
+		if (vlan_get_protocol_and_depth(skb, skb->protocol, &depth))
+			skb_set_network_header(skb, depth);
+	}
+	skb_probe_transport_header(skb);
+	return skb->len <= max ? 0 : -EMSGSIZE;
+}
+
+/* A frame of the open list's memory; or an ERR_PTR(). */
 static struct sk_buff *frame_build(struct smr_qp *qp, unsigned int len)
 {
-	struct smr_env *env = qp->env;
-	struct sk_buff *skb;
+	struct sk_buff *skb = frame_alloc(qp, len);
 	int err;
 
-	skb = smr_frame_alloc(env->ndev, len);
-	if (skb == ERR_PTR(-ENOBUFS)) {
-		smr_egress_wait_moment(qp->egress);
-		return ERR_PTR(-EAGAIN);
-	}
 	if (IS_ERR(skb))
 		return skb;
 	err = frame_fill(&qp->req.sgl, skb);
-	if (!err && !smr_frame_finish(skb, env->ndev))
-		err = -EMSGSIZE;
+	if (!err)
+		err = frame_finish(skb, qp->env->ndev);
 	if (!err)
 		return skb;
 	if (err == SMR_PAGE_MISSING)
@@ -85,7 +126,9 @@ static int frame_leave(struct smr_qp *qp, struct sk_buff *skb)
 		consume_skb(skb);
 		return 0;
 	}
-	err = smr_frame_send(skb, qp->egress, &qp->req.refused);
+	smr_egress_charge(qp->egress, skb, skb->dev);
+	err = smr_xmit_result(qp->egress, &qp->req.refused,
+			      dev_queue_xmit(skb));
 	/* Do not retry, or receivers get it twice: it counts as lost. */
 	return who == SMR_STEER_SOME && err == -EAGAIN ? 0 : err;
 }
@@ -102,7 +145,7 @@ static int frame_out(struct smr_qp *qp, unsigned int len)
 	return IS_ERR(skb) ? PTR_ERR(skb) : frame_leave(qp, skb);
 }
 
-static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
+static void frame_sent(struct smr_qp *qp, const struct smr_swqe *wqe,
 		       struct smr_budget *budget)
 {
 	smr_send_begin(qp, wqe, 0, 1);
@@ -114,24 +157,15 @@ static void frame_done(struct smr_qp *qp, const struct smr_swqe *wqe,
 	smr_send_retire(qp);
 }
 
-/* Allows for a VLAN tag. smr_frame_finish() checks whether there is one. */
+/* Allows for a VLAN tag. frame_finish() checks whether there is one. */
 static bool frame_len_ok(const struct smr_qp *qp, u32 len)
 {
 	return len >= ETH_HLEN &&
 	       len <= READ_ONCE(qp->env->ndev->mtu) + ETH_HLEN + VLAN_HLEN;
 }
 
-/**
- * smr_raw_send() - send the oldest work request of a RAW_PACKET QP
- * @qp: the QP, in RTS
- * @wqe: the work request; may have completed on return
- * @budget: the budget
- *
- * Context: as @budget says; called by the send task.
- * Return: as smr_ud_send().
- */
 enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			   struct smr_budget *budget)
+			     struct smr_budget *budget)
 {
 	enum smr_step step = SMR_STEP_AGAIN;
 	int err;
@@ -150,7 +184,7 @@ enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
 	else
 		step = smr_payload_result(qp, err, budget);
 	if (step == SMR_STEP_DONE)
-		frame_done(qp, wqe, budget);
+		frame_sent(qp, wqe, budget);
 	smr_sgl_close(&qp->req.sgl);
 	return step;
 }
@@ -163,17 +197,8 @@ static int frame_copy(struct smr_qp *qp, const struct smr_op *op)
 	return smr_sgl_write_packet(&qp->resp.sgl, &cursor, 0, op->skb->len);
 }
 
-/**
- * smr_raw_receive() - receive a frame
- * @qp: its receiver, a RAW_PACKET QP
- * @op: the frame, in its packet; its verdict is set on SMR_STEP_DONE
- * @budget: the budget
- *
- * Context: as @budget says; called by the response task.
- * Return: as smr_ud_receive().
- */
 enum smr_step smr_raw_receive(struct smr_qp *qp, struct smr_op *op,
-			      struct smr_budget *budget)
+				struct smr_budget *budget)
 {
 	u32 len = op->skb->len;
 	enum smr_step step;

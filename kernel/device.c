@@ -25,8 +25,8 @@
 #include "netns.h"
 #include "port.h"
 #include "qp/mcast.h"
+#include "raw/raw.h"
 #include "stats.h"
-#include "steer/rules.h"
 #include "verbs.h"
 
 #define DEVICE_DRIVER_ID	((enum rdma_driver_id)SMR_DRIVER_ID)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Ethernet frames: RAW_PACKET QPs, and the steering rules by which they receive. */
-#ifndef SMR_RULES_H
-#define SMR_RULES_H
+#ifndef SMR_RAW_H
+#define SMR_RAW_H
 
 #include <linux/kconfig.h>
 
@@ -38,4 +38,4 @@ static inline struct ib_flow *smr_rule_create(struct smr_qp *qp,
 static inline void smr_rule_destroy(struct ib_flow *ibflow) { }
 #endif
 
-#endif /* SMR_RULES_H */
+#endif /* SMR_RAW_H */

@@ -10,7 +10,7 @@
  * much as a socket of the stack, and gets each packet. The copies for the others are charged to
  * the softirq, which drops them when its budget is used up.
  */
-#include "steer/private.h"
+#include "raw/private.h"
 
 #include <linux/bitmap.h>
 #include <linux/etherdevice.h>

@@ -3,7 +3,7 @@
  * What a link has for Ethernet frames: RAW_PACKET QPs, and steering rules, of which the first one
  * opens a netfilter hook on the netdev. Runs in verbs and with the netdev's events, under RTNL.
  */
-#include "steer/rules.h"
+#include "raw/raw.h"
 
 #include <linux/bitmap.h>
 #include <linux/etherdevice.h>
@@ -16,7 +16,7 @@
 #include "limits.h"
 #include "net/path.h"
 #include "qp/core.h"
-#include "steer/private.h"
+#include "raw/private.h"
 #include "why.h"
 
 /* After all priorities */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The messages of RAW_PACKET QPs are Ethernet frames: send and receive them, in the QPs' tasks. */
-#include "steer/private.h"
+#include "raw/private.h"
 
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>

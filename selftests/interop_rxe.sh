@@ -65,6 +65,7 @@ programs() {
 			perftest_one "$where" v6 "" 8 "ib_${op}_lat" -s 8 -n 50
 		fi
 	done
+	perftest_one "$where" v4 "16 QPs" 65536 ib_write_bw -q 16 -s 65536 -n 20
 	addresses v4
 	check "$where: rping" pings
 	check "$where: udaddy" by_cm udaddy -c 2 -C 10 -S 1000

@@ -263,11 +263,7 @@ TEST_F(nth, reg_one_page) { SWEEP(.run = reg_page, .undo = dereg); }
 TEST_F(nth, reg_many_pages) { SWEEP(.run = reg_many, .undo = dereg); }
 TEST_F(nth, reg_on_demand) { SWEEP(.run = reg_odp, .undo = dereg); }
 TEST_F(nth, reg_implicit) { SWEEP(.run = reg_implicit, .undo = dereg); }
-
-TEST_F(nth, reg_pages_not_there)
-{
-	SWEEP(.prepare = no_pages, .run = reg_fresh, .undo = dereg);
-}
+TEST_F(nth, reg_pages_not_there) { SWEEP(.prepare = no_pages, .run = reg_fresh, .undo = dereg); }
 
 static int reg_unless(FIXTURE_DATA(nth) *self)
 {
@@ -572,15 +568,8 @@ static void none_for_the_device(struct __test_metadata *_metadata,
 				    MIB));
 }
 
-TEST_F(nth, none_for_write)
-{
-	none_for_the_device(_metadata, self, VT_WRITE, IBV_WC_REM_OP_ERR);
-}
-
-TEST_F(nth, none_for_read)
-{
-	none_for_the_device(_metadata, self, VT_READ, IBV_WC_REM_OP_ERR);
-}
+TEST_F(nth, none_for_write) { none_for_the_device(_metadata, self, VT_WRITE, IBV_WC_REM_OP_ERR); }
+TEST_F(nth, none_for_read) { none_for_the_device(_metadata, self, VT_READ, IBV_WC_REM_OP_ERR); }
 
 TEST_F(nth, none_for_receive)
 {
@@ -592,9 +581,6 @@ TEST_F(nth, none_for_fetch)
 	none_for_the_device(_metadata, self, VT_FETCH, IBV_WC_LOC_QP_OP_ERR);
 }
 
-TEST_F(nth, none_for_push)
-{
-	none_for_the_device(_metadata, self, VT_PUSH, IBV_WC_LOC_QP_OP_ERR);
-}
+TEST_F(nth, none_for_push) { none_for_the_device(_metadata, self, VT_PUSH, IBV_WC_LOC_QP_OP_ERR); }
 
 VT_HARNESS_MAIN

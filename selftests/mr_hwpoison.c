@@ -182,10 +182,7 @@ static void goes_bad(struct __test_metadata *_metadata,
 	EXPECT_EQ(is_odp(access), self->r.mr != NULL);
 }
 
-TEST_F(hwpoison, pinned)
-{
-	goes_bad(_metadata, self, VT_ACCESS_ALL);
-}
+TEST_F(hwpoison, pinned) { goes_bad(_metadata, self, VT_ACCESS_ALL); }
 
 TEST_F(hwpoison, on_demand)
 {

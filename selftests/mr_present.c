@@ -96,14 +96,7 @@ static void same_pages(struct __test_metadata *_metadata,
 	EXPECT_TRUE(vt_check("what the device wrote", p, LEN, 2, 0));
 }
 
-TEST_F(present, read_only)
-{
-	same_pages(_metadata, self, variant, IBV_ACCESS_REMOTE_READ);
-}
-
-TEST_F(present, read_and_written)
-{
-	same_pages(_metadata, self, variant, VT_ACCESS_ALL);
-}
+TEST_F(present, read_only) { same_pages(_metadata, self, variant, IBV_ACCESS_REMOTE_READ); }
+TEST_F(present, read_and_written) { same_pages(_metadata, self, variant, VT_ACCESS_ALL); }
 
 VT_HARNESS_MAIN

@@ -288,45 +288,14 @@ static void in_each_way(struct __test_metadata *_metadata,
 		while_waiting(_metadata, self, way, how);
 }
 
-TEST_F(never, dereg_mr)
-{
-	in_each_way(_metadata, self, DEREG);
-}
-
-TEST_F(never, rereg_mr)
-{
-	in_each_way(_metadata, self, REREG);
-}
-
-TEST_F(never, query_qp)
-{
-	in_each_way(_metadata, self, QUERY);
-}
-
-TEST_F(never, destroy_qp)
-{
-	in_each_way(_metadata, self, DESTROY);
-}
-
-TEST_F(never, reset_qp)
-{
-	in_each_way(_metadata, self, RESET);
-}
-
-TEST_F(never, close_device)
-{
-	in_each_way(_metadata, self, CLOSE);
-}
-
-TEST_F(never, exit_process)
-{
-	in_each_way(_metadata, self, EXIT);
-}
-
-TEST_F(never, killed)
-{
-	in_each_way(_metadata, self, KILLED);
-}
+TEST_F(never, dereg_mr) { in_each_way(_metadata, self, DEREG); }
+TEST_F(never, rereg_mr) { in_each_way(_metadata, self, REREG); }
+TEST_F(never, query_qp) { in_each_way(_metadata, self, QUERY); }
+TEST_F(never, destroy_qp) { in_each_way(_metadata, self, DESTROY); }
+TEST_F(never, reset_qp) { in_each_way(_metadata, self, RESET); }
+TEST_F(never, close_device) { in_each_way(_metadata, self, CLOSE); }
+TEST_F(never, exit_process) { in_each_way(_metadata, self, EXIT); }
+TEST_F(never, killed) { in_each_way(_metadata, self, KILLED); }
 
 /* Only the peer uses windows. */
 static void through_window(struct __test_metadata *_metadata,
@@ -337,15 +306,8 @@ static void through_window(struct __test_metadata *_metadata,
 		while_waiting(_metadata, self, VT_READ, how);
 }
 
-TEST_F(never, dealloc_mw)
-{
-	through_window(_metadata, self, DEALLOC);
-}
-
-TEST_F(never, local_inv)
-{
-	through_window(_metadata, self, INVALIDATE);
-}
+TEST_F(never, dealloc_mw) { through_window(_metadata, self, DEALLOC); }
+TEST_F(never, local_inv) { through_window(_metadata, self, INVALIDATE); }
 
 static int prefetch(struct ibv_pd *pd, const struct ibv_mr *mr, uint64_t addr,
 		    uint32_t len, uint32_t flags)

@@ -164,15 +164,8 @@ static void each_way(struct __test_metadata *_metadata,
 	EXPECT_TRUE(vt_region_works(&self->pair, &self->r, 0, LEN));
 }
 
-TEST_F(slow, peer_deregisters)
-{
-	each_way(_metadata, self, deregister);
-}
-
-TEST_F(slow, other_qps_go_on)
-{
-	each_way(_metadata, self, others_first);
-}
+TEST_F(slow, peer_deregisters) { each_way(_metadata, self, deregister); }
+TEST_F(slow, other_qps_go_on) { each_way(_metadata, self, others_first); }
 
 /*
  * Change the PD of the region. The message passed its checks before that, but holds no reference
@@ -202,10 +195,7 @@ static bool reregister(struct __test_metadata *_metadata,
 	return waited && m.status != IBV_WC_SUCCESS;
 }
 
-TEST_F(slow, reregistration_does_not_wait)
-{
-	each_way(_metadata, self, reregister);
-}
+TEST_F(slow, reregistration_does_not_wait) { each_way(_metadata, self, reregister); }
 
 static bool is_there(uint8_t *p)
 {

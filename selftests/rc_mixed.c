@@ -63,10 +63,7 @@ static int go_on(struct vt_mix *mix, unsigned int n)
 	return ret;
 }
 
-TEST_F(mixed, one_way)
-{
-	EXPECT_EQ(0, go_on(&self->mix[0], self->n));
-}
+TEST_F(mixed, one_way) { EXPECT_EQ(0, go_on(&self->mix[0], self->n)); }
 
 static void *run(void *arg)
 {

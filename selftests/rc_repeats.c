@@ -196,19 +196,8 @@ static void modify_to(struct __test_metadata *_metadata, FIXTURE_DATA(repeat) *s
 	}
 }
 
-TEST_F(repeat, atomics_of_as_many_resources)
-{
-	modify_to(_metadata, self, 4, 4);
-}
-
-TEST_F(repeat, atomics_of_fewer_resources)
-{
-	modify_to(_metadata, self, 2, 2);
-}
-
-TEST_F(repeat, atomics_of_more_resources)
-{
-	modify_to(_metadata, self, 7, 4);
-}
+TEST_F(repeat, atomics_of_as_many_resources) { modify_to(_metadata, self, 4, 4); }
+TEST_F(repeat, atomics_of_fewer_resources) { modify_to(_metadata, self, 2, 2); }
+TEST_F(repeat, atomics_of_more_resources) { modify_to(_metadata, self, 7, 4); }
 
 VT_HARNESS_MAIN

@@ -215,15 +215,8 @@ static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(wire)
 	EXPECT_EQ(IBV_QPS_ERR, vt_qp_state(self->ep->qp));
 }
 
-TEST_F(wire, no_resources_for_reads)
-{
-	expect_refused(_metadata, self, VT_OP_READ_REQUEST);
-}
-
-TEST_F(wire, no_resources_for_atomics)
-{
-	expect_refused(_metadata, self, VT_OP_FETCH_ADD);
-}
+TEST_F(wire, no_resources_for_reads) { expect_refused(_metadata, self, VT_OP_READ_REQUEST); }
+TEST_F(wire, no_resources_for_atomics) { expect_refused(_metadata, self, VT_OP_FETCH_ADD); }
 
 /* -- what the requester accepts */
 

@@ -196,10 +196,7 @@ static void stress(struct __test_metadata *_metadata, FIXTURE_DATA(rds) *self, i
 	}
 }
 
-TEST_F(rds, stress)
-{
-	stress(_metadata, self, ROUNDS);
-}
+TEST_F(rds, stress) { stress(_metadata, self, ROUNDS); }
 
 /* A message of one byte, with a control message for the kernel */
 static int send_with(const struct end *from, const struct end *to, int type, const void *p, size_t len)

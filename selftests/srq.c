@@ -90,10 +90,7 @@ static struct ibv_srq_attr query(struct ibv_srq *srq)
 	return attr;
 }
 
-TEST_F(srq, transfers)
-{
-	EXPECT_TRUE(vt_pair_works(&self->pair));
-}
+TEST_F(srq, transfers) { EXPECT_TRUE(vt_pair_works(&self->pair)); }
 
 /* Another pair of QPs; the QP of @b receives from the same queue. */
 static struct ibv_qp *second_qp(struct vt_ep *b, struct vt_ep *a)

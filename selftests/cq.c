@@ -29,12 +29,7 @@ FIXTURE(cq)
 
 FIXTURE_SETUP(cq)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.events = true;
-	conf.depth = DEPTH;
-	conf.cqe = CQE;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.events = true, .depth = DEPTH, .cqe = CQE)));
 	self->a = &self->pair.a;
 	self->wr = (struct ibv_send_wr){
 		.opcode = IBV_WR_RDMA_WRITE,

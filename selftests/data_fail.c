@@ -39,15 +39,12 @@ FIXTURE(data)
 FIXTURE_SETUP(data)
 {
 	const char *given = getenv("SMR_FAIL_SECONDS");
-	struct vt_conf conf = vt_defaults;
 
 	self->seconds = given ? atoi(given) : SECONDS;
 	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
 	if (self->fd < 0 || !vt_fail_prepare())
 		SKIP(return, "this kernel does not inject faults");
-	conf.timeout = 13;
-	conf.buf_len = VT_MIX_BUF;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 13, .buf_len = VT_MIX_BUF)));
 	self->mix = vt_mix(&self->pair.a, &self->pair.b, 0, vt_random_begin(vt_seed(), 0));
 }
 

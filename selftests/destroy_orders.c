@@ -173,14 +173,11 @@ static bool take_apart(struct seen *seen, struct vt_ep *ep, const enum step *ord
 /* A process: opens both ends, and takes @end apart. Never returns */
 static void live(struct seen *seen, const enum step *order, int end)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	bool ok;
 
-	conf.buf_len = BUF;
-	conf.timeout = 12;
-	ok = !vt_pair_open(&pair, &conf) && !begin_traffic(&pair.a, &pair.b) &&
-	     !begin_traffic(&pair.b, &pair.a) &&
+	ok = !vt_pair_open(&pair, &VT_CONF(.buf_len = BUF, .timeout = 12)) &&
+	     !begin_traffic(&pair.a, &pair.b) && !begin_traffic(&pair.b, &pair.a) &&
 	     take_apart(seen, end ? &pair.b : &pair.a, order);
 	fflush(stdout);
 	seen->end = vt_now_ms();

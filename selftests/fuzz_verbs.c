@@ -593,7 +593,7 @@ static int bind_status(struct world *w, const struct object *window, const struc
 	return IBV_WC_SUCCESS;
 }
 
-static void bind(struct world *w)
+static void bind_window(struct world *w)
 {
 	struct object *window = some(w, MW), *mr = some(w, MR);
 	int ret, want, rights;
@@ -717,7 +717,7 @@ static void *play(void *arg)
 {
 	static void (* const calls[])(struct world *) = {
 		create, create, create, create, destroy_some, destroy_some, modify_qp, modify_qp,
-		resize_cq, modify_srq, post_recv, rereg_mr, bind, bind, invalidate, use_key,
+		resize_cq, modify_srq, post_recv, rereg_mr, bind_window, bind_window, invalidate, use_key,
 		use_key, page_out,
 	};
 	struct world *w = arg;

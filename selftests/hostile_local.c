@@ -230,12 +230,10 @@ struct theft {
 static int steal(const void *arg)
 {
 	const struct theft *theft = arg;
-	struct vt_conf conf = vt_defaults;
 	struct vt_ep ep;
 	int ret;
 
-	conf.qp_type = theft->type;
-	ret = vt_ep_open(&ep, &conf, 0);
+	ret = vt_ep_open(&ep, &VT_CONF(.qp_type = theft->type), 0);
 	if (ret)
 		return ret == -EPERM ? -EIO : ret;
 	ret = vt_ep_connect(&ep, &theft->to);

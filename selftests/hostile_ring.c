@@ -35,14 +35,8 @@ FIXTURE(hostile)
 
 FIXTURE_SETUP(hostile)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.inline_len = 64;
-	conf.timeout = 10;
-	conf.retry_cnt = 1;
-	conf.rnr_retry = 1;
-	conf.events = true;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.inline_len = 64, .timeout = 10, .retry_cnt = 1,
+			.rnr_retry = 1, .events = true)));
 	VT_SETUP(vt_rings_find(&self->a, &self->pair.a));
 	VT_SETUP(vt_rings_find(&self->b, &self->pair.b));
 	VT_SETUP(vt_pair_reset(&self->pair));
@@ -306,7 +300,6 @@ static void *feed(void *arg)
  */
 TEST_F(hostile, ring_that_is_never_empty)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_rings rings = { .depth = 0 };
 	struct feeder f = { .rings = &rings };
 	struct smr_send_wqe *wqe;
@@ -318,8 +311,7 @@ TEST_F(hostile, ring_that_is_never_empty)
 	/*
 	 * The ring must not run empty while the feeder waits for a processor.
 	 */
-	conf.depth = FEED_DEPTH;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.depth = FEED_DEPTH)));
 	ASSERT_EQ(0, vt_rings_find(&rings, &pair.a));
 	ASSERT_EQ(0, vt_pair_reset(&pair));
 	mw = ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_1);

@@ -36,10 +36,7 @@ FIXTURE(wire)
 
 FIXTURE_SETUP(wire)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 0;
-	VT_SETUP(vt_line_open(&self->l, &conf));
+	VT_SETUP(vt_line_open(&self->l, &VT_CONF(.timeout = 0)));
 	self->ctx = self->l.ep.dev.ctx;
 	self->bth = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN);
 }
@@ -356,10 +353,7 @@ FIXTURE(client)
 
 FIXTURE_SETUP(client)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.srq_depth = 8;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.srq_depth = 8)));
 	VT_SETUP(vt_conn_open(&self->other, &self->pair.a, &self->pair.b));
 }
 

@@ -50,11 +50,8 @@ static struct ibv_ah *address(struct vt_ep *ep, const union ibv_gid *group)
 
 FIXTURE_SETUP(mcast)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.qp_type = IBV_QPT_UD;
-	conf.family = variant->family;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.qp_type = IBV_QPT_UD,
+			.family = variant->family)));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;
 	ASSERT_EQ(1, inet_pton(AF_INET6, variant->group, self->group.raw));

@@ -33,10 +33,8 @@ FIXTURE_VARIANT_ADD(dirty, many_pages) { .pages = 256 };
 
 FIXTURE_SETUP(dirty)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.buf_len = variant->pages * PAGE + 4 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(
+			.buf_len = variant->pages * PAGE + 4 * VT_GUARD)));
 }
 
 FIXTURE_TEARDOWN(dirty)

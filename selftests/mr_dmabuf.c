@@ -42,13 +42,11 @@ static int make_udmabuf(int memfd)
 
 FIXTURE_SETUP(dmabuf)
 {
-	struct vt_conf conf = vt_defaults;
 	struct ibv_mr *mr;
 
 	self->fd = -1;
-	conf.buf_len = LEN + 4 * VT_GUARD;
-	conf.mtu = IBV_MTU_4096;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.buf_len = LEN + 4 * VT_GUARD,
+			.mtu = IBV_MTU_4096)));
 	self->memfd = memfd_create("mr_dmabuf", MFD_ALLOW_SEALING);
 	ASSERT_LE(0, self->memfd);
 	ASSERT_EQ(0, ftruncate(self->memfd, LEN));

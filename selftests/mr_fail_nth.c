@@ -56,15 +56,12 @@ static uint8_t *pages_apart(void)
 
 FIXTURE_SETUP(nth)
 {
-	struct vt_conf conf = vt_defaults;
 	uint8_t *p;
 
 	self->fd = open("/proc/thread-self/fail-nth", O_RDWR);
 	if (self->fd < 0 || !vt_fail_prepare())
 		SKIP(return, "this kernel does not inject faults");
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = 2 * MIB;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.mtu = IBV_MTU_4096, .buf_len = 2 * MIB)));
 	self->other = ibv_alloc_pd(self->pair.b.dev.ctx);
 	ASSERT_NE(NULL, self->other);
 	p = vt_map(LEN, CHUNK, MAP_PRIVATE, -1);
@@ -407,7 +404,7 @@ static int dealloc(FIXTURE_DATA(nth) *self)
 TEST_F(nth, alloc_mw_type_1) { SWEEP(.run = alloc_1, .undo = dealloc); }
 TEST_F(nth, alloc_mw_type_2) { SWEEP(.run = alloc_2, .undo = dealloc); }
 
-static int bind(FIXTURE_DATA(nth) *self)
+static int bind_window(FIXTURE_DATA(nth) *self)
 {
 	struct ibv_mw_bind_info info = {
 		.mr = self->mr, .addr = (uintptr_t)self->pair.b.buf.p,
@@ -438,7 +435,7 @@ static void sweep_bind(struct __test_metadata *_metadata,
 	for (n = 1; injected && n < SWEEP_MAX; n++) {
 		ASSERT_EQ(0, alloc(self, type));
 		fail_nth(self, n);
-		ret = bind(self);
+		ret = bind_window(self);
 		injected = has_failed(self);
 		ASSERT_TRUE(!ret || ret == ENOMEM) TH_LOG("%d: %d", n, ret);
 		if (!ret) {

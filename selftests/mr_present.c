@@ -42,10 +42,7 @@ FIXTURE_VARIANT_ADD(present, few) { .there = 10, .of = 300 };
 
 FIXTURE_SETUP(present)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.buf_len = LEN + 4 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.buf_len = LEN + 4 * VT_GUARD)));
 }
 
 FIXTURE_TEARDOWN(present)

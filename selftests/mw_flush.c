@@ -50,13 +50,10 @@ FIXTURE_VARIANT_ADD(flush, rebind) { REBIND };
 
 FIXTURE_SETUP(flush)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_ep *b = &self->pair.b;
 
-	conf.timeout = 14;
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = SPAN + VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 14, .mtu = IBV_MTU_4096,
+			.buf_len = SPAN + VT_GUARD)));
 	self->mr = ibv_reg_mr(b->pd, b->buf.p, SPAN, VT_ACCESS_ODP |
 						     IBV_ACCESS_MW_BIND);
 	if (!self->mr)

@@ -37,10 +37,7 @@ FIXTURE_VARIANT_ADD(race, type_2) { IBV_MW_TYPE_2 };
 
 FIXTURE_SETUP(race)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 14;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 14)));
 	ASSERT_EQ(0, pthread_barrier_init(&self->start, NULL, 2));
 	VT_SETUP(vt_window_open(&self->w, &self->pair.b, variant->type));
 	ASSERT_EQ(0, vt_window_close(&self->w));
@@ -250,13 +247,10 @@ static int ctl_connect(FIXTURE_DATA(end) *self)
 
 FIXTURE_SETUP(end)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_ep *b = &self->pair.b;
 
-	conf.timeout = 14;
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = SPAN + 2 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 14, .mtu = IBV_MTU_4096,
+			.buf_len = SPAN + 2 * VT_GUARD)));
 	self->target = b->buf.p + VT_GUARD;
 	self->other = vt_window_reg(b, PAGE);
 	ASSERT_NE(NULL, self->other);
@@ -501,7 +495,6 @@ static void *changing_main(void *arg)
  */
 TEST(writes_go_on_while_the_region_changes)
 {
-	struct vt_conf conf = vt_defaults;
 	struct changing c = {};
 	struct vt_remote remote;
 	struct vt_pair pair;
@@ -510,7 +503,7 @@ TEST(writes_go_on_while_the_region_changes)
 	int i, status = IBV_WC_SUCCESS;
 	bool paused;
 
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &vt_defaults));
 	c.mr = pair.b.buf.mr;
 	sge = vt_sge(&pair.a.buf, VT_GUARD, 64);
 	remote = (struct vt_remote){ (uintptr_t)pair.b.buf.p + VT_GUARD, c.mr->rkey };
@@ -534,15 +527,13 @@ TEST(writes_go_on_while_the_region_changes)
  */
 TEST(rereg_waits_for_copies)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_place r = {}, next = {};
 	struct vt_writer w;
 	struct vt_pair pair;
 	bool paused;
 	int i;
 
-	conf.timeout = 14;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.timeout = 14)));
 	ASSERT_EQ(0, vt_place_map(&next, VT_MEM_PLAIN));
 	for (i = 0; i < REREGS; i++) {
 		ASSERT_EQ(0, vt_place_open(&r, pair.b.pd, VT_ACCESS_ALL));

@@ -29,11 +29,8 @@ FIXTURE_VARIANT_ADD(inval, large_packets) { IBV_MTU_4096 };
 
 FIXTURE_SETUP(inval)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.mtu = variant->mtu;
-	conf.buf_len = MSG_MAX + 4 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.mtu = variant->mtu,
+			.buf_len = MSG_MAX + 4 * VT_GUARD)));
 	VT_SETUP(vt_window_open(&self->w, &self->pair.b, IBV_MW_TYPE_2));
 }
 

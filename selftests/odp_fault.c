@@ -33,11 +33,7 @@ FIXTURE(odp)
 
 FIXTURE_SETUP(odp)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = 2 * MIB;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.mtu = IBV_MTU_4096, .buf_len = 2 * MIB)));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 }
 
@@ -325,14 +321,13 @@ static void ignore_signal(int sig)
 static int prefetch_child(int sock, const void *us)
 {
 	struct itimerval once = { .it_value.tv_usec = *(const int *)us };
-	struct vt_conf conf = vt_defaults;
 	struct vt_region r;
 	struct ibv_sge sge;
 	struct vt_ep ep;
 	uint8_t *p;
 	int i;
 
-	if (vt_ep_open(&ep, &conf, 1))
+	if (vt_ep_open(&ep, &vt_defaults, 1))
 		return 255;
 	p = vt_map(MAPPINGS * PAGE, PAGE, MAP_PRIVATE, -1);
 	for (i = 0; p && i < MAPPINGS; i += 2)

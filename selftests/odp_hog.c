@@ -130,11 +130,8 @@ static void hog_end(struct __test_metadata *_metadata, FIXTURE_DATA(hog) *self,
 
 FIXTURE_SETUP(hog)
 {
-	struct vt_conf conf = vt_defaults;
-
 	/* no packet is lost: do not retransmit */
-	conf.timeout = 19;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 19)));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 }
 

@@ -26,10 +26,7 @@ FIXTURE(implicit)
 
 FIXTURE_SETUP(implicit)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.buf_len = MIB + 4 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.buf_len = MIB + 4 * VT_GUARD)));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT_IMPLICIT));
 	self->mr = ibv_reg_mr(self->pair.b.pd, NULL, SIZE_MAX, VT_ACCESS_ODP);
 	ASSERT_NE(NULL, self->mr);

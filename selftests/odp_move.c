@@ -61,14 +61,12 @@ static uint8_t *map_kind(enum kind kind, int *fd)
 /* -ENODEV, -EOPNOTSUPP if this machine does not have it. */
 static int rig_open(struct rig *rig, enum kind kind)
 {
-	struct vt_conf conf = vt_defaults;
 	uint8_t *p;
 	int ret;
 
 	rig->fd = -1;
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = LEN + 4 * VT_GUARD;
-	ret = vt_pair_open(&rig->pair, &conf);
+	ret = vt_pair_open(&rig->pair, &VT_CONF(.mtu = IBV_MTU_4096,
+			.buf_len = LEN + 4 * VT_GUARD));
 	if (!ret)
 		ret = vt_need_odp(&rig->pair.b, IBV_ODP_SUPPORT);
 	if (ret)

@@ -151,11 +151,8 @@ FIXTURE_VARIANT_ADD(traffic, mremap) { { "mremap", move_home_and_back } };
 
 FIXTURE_SETUP(traffic)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.mtu = IBV_MTU_4096;
-	conf.buf_len = SPAN + 4 * VT_GUARD;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.mtu = IBV_MTU_4096,
+			.buf_len = SPAN + 4 * VT_GUARD)));
 	VT_SETUP(vt_need_odp(&self->pair.b, IBV_ODP_SUPPORT));
 	if (variant->way.move == reclaim && !vt_swap_on())
 		SKIP(return, "no swap can be made here");
@@ -299,7 +296,6 @@ static uint64_t write_meanwhile(struct vt_pair *pair, const struct vt_region *r,
  */
 TEST(goes_while_it_is_found)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_region r = {};
 	struct vt_pair pair;
 	struct taker t = {};
@@ -307,7 +303,7 @@ TEST(goes_while_it_is_found)
 	bool slow, ok = true;
 	int i;
 
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &vt_defaults));
 	VT_SETUP(vt_need_odp(&pair.b, IBV_ODP_SUPPORT));
 	t.p = vt_map(PAGE, PAGE, MAP_PRIVATE, -1);
 	t.others = vt_map(OTHERS, PAGE, MAP_PRIVATE, -1);

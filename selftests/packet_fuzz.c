@@ -31,10 +31,7 @@ FIXTURE(packet)
 
 FIXTURE_SETUP(packet)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 0;
-	VT_SETUP(vt_line_open(&self->l, &conf));
+	VT_SETUP(vt_line_open(&self->l, &VT_CONF(.timeout = 0)));
 	VT_SETUP(vt_pair_open(&self->healthy, &vt_defaults));
 	self->bth = vt_line_bth(&self->l, VT_OP_SEND_ONLY, PSN);
 }

@@ -24,9 +24,7 @@ FIXTURE(attrs)
 
 FIXTURE_SETUP(attrs)
 {
-	struct vt_conf conf = vt_defaults;
-
-	VT_SETUP(vt_ep_open(&self->ep, &conf, 0));
+	VT_SETUP(vt_ep_open(&self->ep, &vt_defaults, 0));
 	self->good = (struct ibv_qp_attr){
 		.port_num = PORT,
 		.qp_access_flags = VT_ACCESS_ALL,

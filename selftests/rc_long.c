@@ -31,12 +31,10 @@ static void wrap_from(struct __test_metadata *_metadata, struct vt_pair *pair,
 TEST(psn_wrap)
 {
 	static const uint32_t starts[] = { 0xfffff0, 0xffffff, 0 };
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	int i;
 
-	conf.mtu = IBV_MTU_256;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.mtu = IBV_MTU_256)));
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		wrap_from(_metadata, &pair, starts[i], IBV_WR_SEND);
 		wrap_from(_metadata, &pair, starts[i], IBV_WR_RDMA_WRITE);
@@ -48,14 +46,11 @@ TEST(psn_wrap)
 /* PSNs wrap in the middle of a message that fills the window many times. */
 TEST(psn_wrap_in_long_message)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_xfer x = { IBV_WR_RDMA_WRITE, 2 * MIB, 1, 1 };
 	struct vt_pair pair;
 
-	conf.mtu = IBV_MTU_256;
-	conf.sq_psn = 0xffffff - 3000;
-	conf.buf_len = BUF_LEN;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.mtu = IBV_MTU_256, .sq_psn = 0xffffff - 3000,
+			.buf_len = BUF_LEN)));
 	EXPECT_TRUE(vt_transfer(&pair, &x));
 	x.op = IBV_WR_RDMA_READ;
 	EXPECT_TRUE(vt_pair_reset(&pair) == 0 && vt_transfer(&pair, &x));

@@ -34,13 +34,10 @@ FIXTURE(mixed)
 FIXTURE_SETUP(mixed)
 {
 	const char *given = getenv("SMR_MIXED");
-	struct vt_conf conf = vt_defaults;
 	uint64_t seed = vt_seed();
 
 	self->n = given ? atoi(given) : REQUESTS;
-	conf.timeout = 14;
-	conf.buf_len = VT_MIX_BUF;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 14, .buf_len = VT_MIX_BUF)));
 	self->mix[0] = vt_mix(&self->pair.a, &self->pair.b, 0, vt_random_begin(seed, 0));
 	self->mix[1] = vt_mix(&self->pair.b, &self->pair.a, 1, vt_random_begin(seed, 1));
 }

@@ -34,10 +34,9 @@ static int64_t count(FIXTURE_DATA(repeat) *self)
 
 FIXTURE_SETUP(repeat)
 {
-	struct vt_conf conf = vt_defaults;
 	uint64_t value = VALUE;
 
-	VT_SETUP(vt_line_open(&self->line, &conf));
+	VT_SETUP(vt_line_open(&self->line, &vt_defaults));
 	self->p = self->line.ep.buf.p + VT_GUARD;
 	self->mr = ibv_reg_mr(self->line.ep.pd, self->p, LEN, VT_ACCESS_ALL);
 	ASSERT_NE(NULL, self->mr);

@@ -34,10 +34,7 @@ FIXTURE(response)
 
 FIXTURE_SETUP(response)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 0;
-	VT_SETUP(vt_line_open(&self->line, &conf));
+	VT_SETUP(vt_line_open(&self->line, &VT_CONF(.timeout = 0)));
 }
 
 FIXTURE_TEARDOWN(response)

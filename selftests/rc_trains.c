@@ -37,10 +37,7 @@ FIXTURE(train)
 
 FIXTURE_SETUP(train)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 0;
-	VT_SETUP(vt_line_open(&self->l, &conf));
+	VT_SETUP(vt_line_open(&self->l, &VT_CONF(.timeout = 0)));
 	self->bth = vt_line_bth(&self->l, 0, PSN);
 	self->mem = vt_sge(&self->l.ep.buf, VT_GUARD, LEN);
 }

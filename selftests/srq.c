@@ -29,11 +29,7 @@ FIXTURE(srq)
 
 FIXTURE_SETUP(srq)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.srq_depth = DEPTH;
-	conf.depth = 64;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.srq_depth = DEPTH, .depth = 64)));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;
 	self->local = vt_sge(&self->a->buf, VT_GUARD, SIZE);

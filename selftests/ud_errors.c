@@ -30,11 +30,7 @@ FIXTURE(ud)
 
 FIXTURE_SETUP(ud)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.qp_type = IBV_QPT_UD;
-	conf.inline_len = 64;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.qp_type = IBV_QPT_UD, .inline_len = 64)));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;
 	VT_SETUP(vt_rings_find(&self->rings, self->a));

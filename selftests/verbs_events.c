@@ -70,15 +70,12 @@ static int consume(struct vt_ep *ep, int *sleeps)
 
 TEST(no_lost_wakeup)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	pthread_t thread;
 	void *failed;
 	int i, sleeps;
 
-	conf.events = true;
-	conf.depth = 32;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.events = true, .depth = 32)));
 	for (i = 0; i < 32; i++)
 		ASSERT_EQ(0, vt_post_recv(&pair.b, 0, NULL, 0));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, produce, &pair.a));
@@ -95,11 +92,9 @@ TEST(no_lost_wakeup)
 TEST(channel_with_pending_event)
 {
 	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 0, NULL);
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 
-	conf.events = true;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.events = true)));
 	ASSERT_EQ(0, ibv_req_notify_cq(pair.a.scq, 0));
 	ASSERT_EQ(0, vt_post(&pair.a, &wr));
 	EXPECT_EQ(IBV_WC_SUCCESS, vt_status(pair.a.scq, 0));
@@ -112,12 +107,10 @@ TEST(channel_with_pending_event)
 TEST(channel_of_several_cqs)
 {
 	struct ibv_send_wr wr = vt_wr(IBV_WR_SEND, 0, NULL);
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	int i;
 
-	conf.events = true;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.events = true)));
 	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, vt_post_recv(&pair.b, 0, NULL, 0));
 		ASSERT_EQ(0, ibv_req_notify_cq(pair.b.rcq, 0));

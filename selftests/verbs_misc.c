@@ -308,12 +308,10 @@ TEST_F(life, cq_at_the_limit)
 TEST(bad_request_in_a_chain)
 {
 	struct ibv_send_wr wr[5], *bad = NULL;
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	int i;
 
-	conf.sges = 2;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.sges = 2)));
 	memset(wr, 0, sizeof(wr));
 	for (i = 0; i < 5; i++) {
 		wr[i].wr_id = i;
@@ -391,15 +389,13 @@ TEST(inline_longer_than_allowed)
 		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE,
 		.num_sge = 4,
 	}, *bad = NULL;
-	struct vt_conf conf = vt_defaults;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct ibv_sge sge[4];
 	struct vt_pair pair;
 	int i;
 
-	conf.inline_len = 64;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.inline_len = 64)));
 	ASSERT_EQ(0, ibv_query_qp(pair.a.qp, &attr, IBV_QP_CAP, &init));
 	ASSERT_LE(64, init.cap.max_inline_data);
 	wr.sg_list = sge;
@@ -420,13 +416,11 @@ TEST(inline_longer_than_allowed)
 /* ibv_wr_abort() discards requests; the others are posted together. */
 TEST(wr_api_batch_and_abort)
 {
-	struct vt_conf conf = vt_defaults;
 	struct ibv_qp_ex *qpx;
 	struct vt_pair pair;
 	int i;
 
-	conf.wr_api = true;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.wr_api = true)));
 	qpx = pair.a.qpx;
 	ibv_wr_start(qpx);
 	for (i = 0; i < 3; i++) {
@@ -458,12 +452,10 @@ TEST(wr_api_batch_and_abort)
 /* More than fits, by the ibv_wr API: ENOMEM at the end, and none is posted. */
 TEST(wr_api_too_many)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_pair pair;
 	int i;
 
-	conf.wr_api = true;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.wr_api = true)));
 	ibv_wr_start(pair.a.qpx);
 	for (i = 0; i < 4096; i++) {
 		pair.a.qpx->wr_flags = IBV_SEND_SIGNALED;

@@ -149,12 +149,10 @@ WHY(DROP_NO_RECV)
 /* UC loses the message, as UD does. */
 TEST_F(drop, no_receive_on_uc)
 {
-	struct vt_conf conf = vt_defaults;
 	struct vt_bth bth;
 	struct vt_ep uc;
 
-	conf.qp_type = IBV_QPT_UC;
-	VT_SETUP(vt_ep_open(&uc, &conf, 0));
+	VT_SETUP(vt_ep_open(&uc, &VT_CONF(.qp_type = IBV_QPT_UC), 0));
 	ASSERT_EQ(0, connect_to(&uc, self->from));
 	bth = bth_for(&uc, UC_SEND_ONLY);
 	EXPECT_NUM(EXPECT_DROPPED(&uc, DROP_NO_RECV, "rx_no_receive",

@@ -358,16 +358,13 @@ WHY(WR_NO_RD_ATOMIC)
 WHY(WR_ADDRESS)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(self->a->dev.ctx);
-	struct vt_conf conf = vt_defaults;
 	struct ibv_ah_attr attr;
 	struct ibv_send_wr wr;
 	struct vt_pair pair;
 	struct ibv_sge sge;
 
 	ASSERT_NE(NULL, pd);
-	conf.qp_type = IBV_QPT_UD;
-	conf.inline_len = 64;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.qp_type = IBV_QPT_UD, .inline_len = 64)));
 	attr = vt_ah_attr(pair.a.dev.gid_index, &pair.b.dev.gid);
 	sge = vt_sge(&pair.a.buf, VT_GUARD, 8);
 	wr = vt_ud_wr(&pair.a, &sge);
@@ -422,15 +419,12 @@ WHY(SEND_RING)
 /* The first completion that is lost; those of the requests behind it are lost, too. */
 WHY(CQ_OVERRUN)
 {
-	struct vt_conf conf = vt_defaults;
 	struct ibv_send_wr wr = vt_wr(IBV_WR_RDMA_WRITE, 0, NULL);
 	struct smr_abi_why rec;
 	struct vt_pair pair;
 	int cqe;
 
-	conf.cqe = 4;
-	conf.depth = 64;
-	VT_SETUP(vt_pair_open(&pair, &conf));
+	VT_SETUP(vt_pair_open(&pair, &VT_CONF(.cqe = 4, .depth = 64)));
 	cqe = pair.a.scq->cqe;
 	for (wr.wr_id = 0; wr.wr_id < cqe + 3u; wr.wr_id++)
 		ASSERT_EQ(0, vt_post(&pair.a, &wr));

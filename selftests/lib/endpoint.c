@@ -13,24 +13,7 @@
 
 #define PORT	1
 
-const struct vt_conf vt_defaults = {
-	.qp_type = IBV_QPT_RC,
-	.family = AF_INET,
-	.mtu = IBV_MTU_1024,
-	.depth = 16,
-	.sges = 4,
-	.buf_len = 64 * 1024,
-	.buf_access = VT_ACCESS_ALL,
-	.qp_access = VT_ACCESS_ALL,
-	.traffic_class = VT_TRAFFIC_CLASS,
-	.qkey = 0x1b2c3d4e,
-	.sq_psn = 0x123456,
-	.rd_atomic = 4,
-	.timeout = 17,
-	.retry_cnt = 7,
-	.rnr_retry = 7,
-	.min_rnr_timer = 12,
-};
+const struct vt_conf vt_defaults = { VT_DEFAULTS };
 
 bool vt_unsupported(int err)
 {

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include <infiniband/verbs.h>
 
@@ -84,7 +85,16 @@ struct vt_conf {
 	uint8_t min_rnr_timer;
 };
 
+#define VT_DEFAULTS \
+	.qp_type = IBV_QPT_RC, .family = AF_INET, .mtu = IBV_MTU_1024, .depth = 16, .sges = 4,		\
+	.buf_len = 64 * 1024, .buf_access = VT_ACCESS_ALL, .qp_access = VT_ACCESS_ALL,			\
+	.traffic_class = VT_TRAFFIC_CLASS, .qkey = 0x1b2c3d4e, .sq_psn = 0x123456, .rd_atomic = 4,	\
+	.timeout = 17, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 12
+
 extern const struct vt_conf vt_defaults;
+
+/* With what differs: &VT_CONF(.timeout = 14) */
+#define VT_CONF(...) ((struct vt_conf){ VT_DEFAULTS, __VA_ARGS__ })
 
 /**
  * struct vt_addr - the address that a peer needs to connect

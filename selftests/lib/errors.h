@@ -32,12 +32,8 @@ FIXTURE_VARIANT_ADD(errors, many) { IBV_MTU_256 };
 
 FIXTURE_SETUP(errors)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.mtu = variant->mtu;
-	conf.depth = DEPTH;
-	conf.timeout = 14;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.mtu = variant->mtu, .depth = DEPTH,
+			.timeout = 14)));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;
 	self->local = vt_sge(&self->a->buf, VT_GUARD, LEN);

@@ -80,10 +80,7 @@ static const char *row_excuse(const row_data *self, const row_args *row)
 
 FIXTURE_SETUP(row)
 {
-	struct vt_conf conf = vt_defaults;
-
-	conf.timeout = 14;
-	VT_SETUP(vt_pair_open(&self->pair, &conf));
+	VT_SETUP(vt_pair_open(&self->pair, &VT_CONF(.timeout = 14)));
 	self->a = &self->pair.a;
 	self->b = &self->pair.b;
 }

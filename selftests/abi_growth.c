@@ -8,11 +8,7 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>

@@ -12,24 +12,16 @@
 #include "harness.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <grp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include "counter.h"
 #include "disk.h"
 #include "never.h"
 #include "objects.h"
 #include "region.h"
 #include "system.h"
-#include "work.h"
 
 #define CGROUPS		"/sys/fs/cgroup/"
 #define GROUP		CGROUPS "softmr-accounts"

@@ -21,7 +21,6 @@
 
 #include <softmr-abi.h>
 
-#include "counter.h"
 #include "netdev.h"
 #include "paths.h"
 #include "random.h"

@@ -10,10 +10,7 @@
  */
 #include "harness.h"
 
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "objects.h"
 #include "region.h"

@@ -9,11 +9,6 @@
  * paths: host
  */
 #include "harness.h"
-
-#include <errno.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include "resizer.h"
 #include "system.h"
 

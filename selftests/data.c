@@ -11,10 +11,6 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "grh.h"
 
 #define MAX_LEN		(8 * MIB)

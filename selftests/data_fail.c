@@ -12,11 +12,6 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fail.h"
 #include "mix.h"
 #include "random.h"

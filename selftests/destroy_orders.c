@@ -11,11 +11,6 @@
  * params: max_objects=80
  */
 #include "harness.h"
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "region.h"
 
 #define LEN		60000

@@ -9,9 +9,6 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #define LEN	12000
 #define ACCESS	(VT_ACCESS_ALL | IBV_ACCESS_ZERO_BASED)
 

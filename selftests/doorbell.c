@@ -7,10 +7,7 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <rdma/rdma_user_ioctl_cmds.h>
 

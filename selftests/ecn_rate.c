@@ -9,7 +9,6 @@
  * params: congestion_control=dcqcn
  */
 #include "harness.h"
-
 #include "line.h"
 
 #define MTU	256

@@ -9,12 +9,6 @@
  * paths: veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "ud.h"
 
 #define LEN	(16u * 1024)

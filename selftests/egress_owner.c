@@ -10,16 +10,11 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include "endpoint.h"
 #include "system.h"
 #include "why.h"
 

@@ -7,8 +7,6 @@
  */
 #include "errors.h"
 
-#include <string.h>
-
 enum { REQ, REQ_FLUSH, REQ_ACCESS, REQ_INVALID, RESP, RESP_FLUSH, RESP_LENGTH, RESP_ACCESS, RNR, NAMES };
 
 static const char *const names[NAMES] = {

@@ -18,12 +18,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "cover.h"
 #include "random.h"
 #include "rings.h"

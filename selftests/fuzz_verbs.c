@@ -15,11 +15,7 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <sys/mman.h>
 
 #include "cover.h"
 #include "qp_steps.h"

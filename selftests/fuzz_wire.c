@@ -22,12 +22,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include "cover.h"
 #include "fail.h"
 #include "roce.h"

@@ -9,14 +9,10 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/udp.h>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "roce.h"
 #include "system.h"

@@ -12,11 +12,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include "random.h"
 #include "rings.h"
 #include "why.h"

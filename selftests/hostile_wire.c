@@ -9,11 +9,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-
 #include "line.h"
 #include "region.h"
 #include "system.h"

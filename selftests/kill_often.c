@@ -13,13 +13,7 @@
  */
 #include "harness.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cover.h"
 #include "mix.h"

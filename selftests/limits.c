@@ -9,9 +9,6 @@
  * params: max_objects=500
  */
 #include "harness.h"
-
-#include <sys/wait.h>
-
 #include "objects.h"
 
 /* Objects of a kind that the kernel (for QP1) and our endpoint already have */

@@ -12,11 +12,8 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "fail.h"
 #include "netdev.h"

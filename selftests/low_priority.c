@@ -11,9 +11,7 @@
 #include "harness.h"
 
 #include <sched.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "system.h"
 #include "ud.h"

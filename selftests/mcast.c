@@ -9,11 +9,6 @@
  * paths: host veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-#include "counter.h"
 #include "netdev.h"
 #include "softirq.h"
 #include "ud.h"

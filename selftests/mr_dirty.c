@@ -8,11 +8,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "region.h"
 
 #define KPF_DIRTY	4

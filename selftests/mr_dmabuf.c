@@ -8,10 +8,8 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 
 #include "region.h"
 

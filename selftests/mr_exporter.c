@@ -13,15 +13,7 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "kmod/dmabuf_exporter.h"

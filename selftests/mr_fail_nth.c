@@ -10,10 +10,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "fail.h"
 #include "region.h"
 #include "system.h"

@@ -9,11 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "region.h"
 #include "window.h"
 

@@ -7,10 +7,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <sys/mman.h>
-
-#include "pattern.h"
 #include "region.h"
 
 /* Several times the number of pages above which a registration uses another thread */

@@ -10,10 +10,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include "region.h"
 #include "system.h"
 #include "window.h"

@@ -10,12 +10,6 @@
 #include "harness.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <infiniband/softmrdv.h>
 

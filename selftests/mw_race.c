@@ -10,9 +10,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <pthread.h>
-
 #include "cover.h"
 #include "region.h"
 #include "system.h"

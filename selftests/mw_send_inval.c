@@ -8,7 +8,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
 #include "window.h"
 
 #define MSG_MAX	200000

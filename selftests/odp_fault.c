@@ -9,11 +9,8 @@
  */
 #include "harness.h"
 
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 #include "region.h"
 #include "system.h"

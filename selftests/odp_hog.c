@@ -8,13 +8,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
-#include "counter.h"
 #include "disk.h"
 #include "region.h"
 #include "system.h"

@@ -9,10 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "region.h"
 
 #define GIB	(1024 * MIB)

@@ -9,11 +9,8 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <linux/falloc.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "memory.h"
 #include "region.h"

@@ -11,14 +11,7 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 
 #include "never.h"
 #include "region.h"

@@ -9,13 +9,7 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 
 #include "disk.h"
 #include "region.h"

@@ -9,10 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include "region.h"
 #include "system.h"
 

@@ -9,11 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include "cover.h"
 #include "memory.h"
 #include "random.h"

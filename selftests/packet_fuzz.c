@@ -12,10 +12,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "line.h"
 
 #define PSN	VT_LINE_PSN

@@ -7,10 +7,6 @@
  * paths: host
  */
 #include "harness.h"
-
-#include <stdlib.h>
-#include <sys/socket.h>
-
 #include "netdev.h"
 #include "uverbs.h"
 

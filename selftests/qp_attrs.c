@@ -7,9 +7,6 @@
  * paths: host
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-
 #include "qp_steps.h"
 
 #define PORT	1

@@ -11,7 +11,6 @@
 #include "harness.h"
 
 #include <linux/capability.h>
-#include <sys/mman.h>
 
 #include "netdev.h"
 #include "raw.h"

@@ -10,7 +10,6 @@
 #include "harness.h"
 
 #include <stddef.h>
-#include <sys/wait.h>
 
 #include "raw.h"
 

@@ -13,7 +13,6 @@
 #include <linux/capability.h>
 #include <netinet/udp.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "counter.h"

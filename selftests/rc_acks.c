@@ -7,9 +7,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <stdlib.h>
-
 #include "line.h"
 #include "system.h"
 

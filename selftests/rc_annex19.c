@@ -11,8 +11,6 @@
  */
 #include "harness.h"
 
-#include <errno.h>
-
 #define FLUSH_RIGHTS	IBV_ACCESS_FLUSH_GLOBAL
 
 /* as in the kernel's rdma/ib_user_verbs.h; libibverbs has no names for them */

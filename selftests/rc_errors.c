@@ -10,8 +10,6 @@
  */
 #include "errors.h"
 
-#include <netinet/in.h>
-
 #define LW	IBV_ACCESS_LOCAL_WRITE
 #define RW	IBV_ACCESS_REMOTE_WRITE
 #define RR	IBV_ACCESS_REMOTE_READ

@@ -8,9 +8,6 @@
  */
 #include "errors.h"
 
-#include <netinet/in.h>
-#include <pthread.h>
-
 static int post_sends(struct vt_ep *ep, struct ibv_send_wr *wr, int first,
 		      int n)
 {

@@ -8,15 +8,8 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "counter.h"
 #include "never.h"
 #include "region.h"
-#include "work.h"
 
 #define N	32
 #define SLOT	4096

@@ -9,9 +9,7 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
-#include <string.h>
 
 #include "line.h"
 

@@ -12,11 +12,6 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-#include <pthread.h>
-#include <unistd.h>
-
 #include "mix.h"
 #include "random.h"
 

@@ -9,7 +9,6 @@
  */
 #include "harness.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define ROUNDS	3000

@@ -9,13 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "region.h"
 #include "system.h"
 

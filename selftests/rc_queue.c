@@ -7,11 +7,6 @@
  * paths: veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-
 #include "roce.h"
 #include "why.h"
 

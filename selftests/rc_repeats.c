@@ -9,7 +9,6 @@
 #include "harness.h"
 
 #include <endian.h>
-#include <string.h>
 
 #include "line.h"
 

@@ -8,7 +8,6 @@
  * paths: wire
  */
 #include "harness.h"
-
 #include "line.h"
 #include "why.h"
 

@@ -8,10 +8,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-#include <signal.h>
-
 #include "system.h"
 
 #define DEPTH	16

@@ -8,7 +8,6 @@
  * paths: wire
  */
 #include "harness.h"
-
 #include "line.h"
 
 /* 4.096 us * 2^19: a packet that comes in half of that is not caused by the timeout. */

@@ -8,8 +8,6 @@
  */
 #include "harness.h"
 
-#include <stdlib.h>
-
 #define CONNS	12
 #define LEN	(128u * 1024)
 #define DEEP	4

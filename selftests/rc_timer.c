@@ -9,10 +9,7 @@
  */
 #include "harness.h"
 
-#include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
 
 #include "line.h"
 #include "system.h"

@@ -9,11 +9,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <string.h>
-
-#include "counter.h"
 #include "line.h"
 
 #define PSN	VT_LINE_PSN

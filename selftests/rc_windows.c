@@ -9,9 +9,6 @@
  * paths: host veth
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-
 #include "region.h"
 #include "window.h"
 

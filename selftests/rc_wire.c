@@ -10,7 +10,6 @@
  */
 #include "harness.h"
 
-
 #include "line.h"
 
 #define PKEY		0xffff

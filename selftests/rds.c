@@ -8,14 +8,7 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <linux/rds.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define SECOND_ADDR	"10.1.0.11"
 #define BUFFERS		(4 << 20)

@@ -9,13 +9,10 @@
  */
 #include "harness.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/param.h>
 
 #include "random.h"
 #include "system.h"
-#include "work.h"
 
 #define MAX_MAP_COUNT	"/proc/sys/vm/max_map_count"
 /* Each set has four rings, and there are this many mappings for all of them. */

@@ -11,7 +11,6 @@
 #include "steer.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 
 #include "system.h"
 

@@ -12,9 +12,6 @@
 #include "rows.h"
 #include "system.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #define READ	IBV_ADVISE_MR_ADVICE_PREFETCH
 #define WRITE	IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE
 #define PRESENT	IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT

@@ -10,9 +10,7 @@
 #include "system.h"
 
 #include <linux/capability.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /* In the optional range, but not defined */
 #define UNKNOWN_HINT	(1u << 28)

@@ -12,8 +12,6 @@
 #include "window.h"
 #include "writer.h"
 
-#include <sys/mman.h>
-
 #define TRANS	IBV_REREG_MR_CHANGE_TRANSLATION
 #define PD	IBV_REREG_MR_CHANGE_PD
 #define ACCESS	IBV_REREG_MR_CHANGE_ACCESS

@@ -16,12 +16,7 @@
  */
 #include "harness.h"
 
-#include <netinet/in.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "cover.h"
 #include "random.h"

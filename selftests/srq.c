@@ -9,10 +9,6 @@
  * paths: host wire
  */
 #include "harness.h"
-
-#include <errno.h>
-#include <poll.h>
-
 #include "resizer.h"
 #include "system.h"
 

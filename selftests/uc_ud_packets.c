@@ -10,11 +10,6 @@
  * paths: wire
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <stdlib.h>
-
 #include "grh.h"
 #include "roce.h"
 

@@ -9,10 +9,6 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <netinet/in.h>
-#include <pthread.h>
-
 #include "rings.h"
 #include "ud.h"
 

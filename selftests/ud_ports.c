@@ -7,7 +7,6 @@
  * paths: wire
  */
 #include "harness.h"
-
 #include "roce.h"
 #include "ud.h"
 

@@ -9,11 +9,6 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <pthread.h>
-
 #define PORT	1
 
 /* -- completion channels: no wake-up is lost */

@@ -12,10 +12,6 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <softmr-abi.h>
 
 #include "fail.h"

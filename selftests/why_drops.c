@@ -10,10 +10,8 @@
  */
 #include "harness.h"
 
-#include <arpa/inet.h>
 #include <time.h>
 
-#include "counter.h"
 #include "roce.h"
 #include "why.h"
 

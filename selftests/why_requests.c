@@ -10,7 +10,6 @@
 #include "errors.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 #include <infiniband/softmrdv.h>
 #include <linux/capability.h>

@@ -8,11 +8,6 @@
  * paths: host
  */
 #include "harness.h"
-
-#include <pthread.h>
-#include <signal.h>
-#include <sys/wait.h>
-
 #include "system.h"
 #include "why.h"
 

@@ -8,13 +8,9 @@
  */
 #include "harness.h"
 
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <netinet/in.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <rdma/ib_user_verbs.h>
 #include <softmr-abi.h>

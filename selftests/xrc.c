@@ -10,14 +10,6 @@
  * paths: host wire veth
  */
 #include "harness.h"
-
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "region.h"
 #include "why.h"
 

@@ -472,8 +472,8 @@ static u64 key_age(const struct smr_key *key)
  * Return: the reason; its id is 0 if the key would open now.
  */
 struct smr_reason smr_key_why(struct smr_keys *keys, u32 key,
-			   const struct ib_pd *pd, u32 qpn, int access,
-			   u64 addr, u64 len)
+			      const struct ib_pd *pd, u32 qpn, int access,
+			      u64 addr, u64 len)
 {
 	enum smr_key_verdict verdict;
 	struct smr_key found, *now = &found;
@@ -583,7 +583,7 @@ static void near_find(struct smr_keys *keys, const struct ib_pd *pd,
  * Return: the reason. Only KEY_UNKNOWN, KEY_ENDED and KEY_RANGE are changed.
  */
 struct smr_reason smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
-			    struct smr_reason why)
+			       struct smr_reason why)
 {
 	struct near near = {};
 

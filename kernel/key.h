@@ -158,10 +158,10 @@ smr_key_open(struct smr_keys *keys, u32 key, const struct ib_pd *pd, u32 qpn,
 	     int access, u64 addr, u64 len, struct smr_span *span);
 
 struct smr_reason smr_key_why(struct smr_keys *keys, u32 key,
-			   const struct ib_pd *pd, u32 qpn, int access,
-			   u64 addr, u64 len);
+			      const struct ib_pd *pd, u32 qpn, int access,
+			      u64 addr, u64 len);
 struct smr_reason smr_key_near(struct smr_keys *keys, const struct ib_pd *pd,
-			    struct smr_reason why);
+			       struct smr_reason why);
 
 /* The counter for a verdict; the counters are in the order of the verdicts. */
 static inline enum smr_counter smr_key_counter(enum smr_key_verdict verdict)

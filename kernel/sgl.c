@@ -105,7 +105,7 @@ smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
  * Return: why the first entry that does not open does not; its id is 0 if all of it would open now.
  */
 struct smr_reason smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
-			   const struct smr_sge *sge, unsigned int num_sge)
+			      const struct smr_sge *sge, unsigned int num_sge)
 {
 	struct smr_reason why = {};
 	unsigned int i;

@@ -46,7 +46,7 @@ enum smr_key_verdict __must_check
 smr_sgl_open_key(struct smr_sgl *sgl, const struct smr_pd *pd, u32 qpn,
 		 int access, u32 key, u64 addr, u64 len);
 struct smr_reason smr_sgl_why(const struct smr_pd *pd, u32 qpn, int access,
-			   const struct smr_sge *sge, unsigned int num_sge);
+			      const struct smr_sge *sge, unsigned int num_sge);
 void smr_sgl_inline(struct smr_sgl *sgl, const void *data, size_t len);
 void smr_sgl_close(struct smr_sgl *sgl);
 

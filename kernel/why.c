@@ -417,22 +417,20 @@ kuid_t smr_why_log_uid(const struct smr_why_log *log)
 
 /* -- refusals */
 
-#define NAME_FITS(name, id, error) \
-	static_assert(sizeof(#name) <= SMR_WHY_NAME);
-SMR_WHYS(NAME_FITS)
-#undef NAME_FITS
+static const struct { u32 id; char name[SMR_WHY_NAME]; } names[] = {
+#define NAME(name, id, error) { id, #name },
+	SMR_WHYS(NAME)
+#undef NAME
+};
 
 static const char *name_of(u32 id)
 {
-	switch (id) {
-#define NAME(_name, _id, _error)					\
-	case _id:							\
-		return #_name;
-	SMR_WHYS(NAME)
-#undef NAME
-	default:
-		return "";
-	}
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].id == id)
+			return names[i].name;
+	return "";
 }
 
 /**

@@ -125,7 +125,7 @@ enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 }
 
 static struct smr_reason why_invalid(const struct smr_qp *qp,
-				  const struct smr_op *op)
+				     const struct smr_op *op)
 {
 	const struct smr_resp_class *class = smr_resp_class(op->hdr);
 	const struct smr_hdr *hdr = op->hdr;
@@ -146,7 +146,7 @@ static struct smr_reason why_invalid(const struct smr_qp *qp,
 
 /* The key of a request, or of the message that it continues, does not open the memory. */
 static struct smr_reason why_no_access(const struct smr_qp *qp,
-				    const struct smr_hdr *hdr)
+				       const struct smr_hdr *hdr)
 {
 	const struct smr_resp_class *class = smr_resp_class(hdr);
 	u64 va = hdr->va, len = class->len ?: hdr->dma_len;

@@ -38,8 +38,8 @@ static bool ud_has_address(const struct smr_qp *qp, const struct smr_swqe *wqe)
 
 /* A status with several causes: find why the request is invalid for this QP. */
 static struct smr_reason why_bad_request(const struct smr_qp *qp,
-				      const struct smr_swqe *wqe,
-				      const struct smr_wr_info *wr)
+					 const struct smr_swqe *wqe,
+					 const struct smr_wr_info *wr)
 {
 	bool is_inline = wqe->send_flags & IB_SEND_INLINE;
 	u32 most;
@@ -61,8 +61,8 @@ static struct smr_reason why_bad_request(const struct smr_qp *qp,
 
 /* A key of its own list is refused, or its memory is not present. */
 static struct smr_reason why_protected(const struct smr_qp *qp,
-				    const struct smr_swqe *wqe,
-				    const struct smr_wr_info *wr)
+				       const struct smr_swqe *wqe,
+				       const struct smr_wr_info *wr)
 {
 	int access = wr && wr->flags & SMR_WR_FETCHES ? IB_ACCESS_LOCAL_WRITE :
 							0;
@@ -76,8 +76,8 @@ static struct smr_reason why_protected(const struct smr_qp *qp,
 
 /* A bind may also be refused because of the window. */
 static struct smr_reason why_not_bound(const struct smr_qp *qp,
-				    const struct smr_swqe *wqe,
-				    const struct smr_wr_info *wr)
+				       const struct smr_swqe *wqe,
+				       const struct smr_wr_info *wr)
 {
 	const struct smr_mw_bind *bind = &wqe->bind;
 	struct smr_reason why = {};
@@ -104,7 +104,7 @@ static u64 list_length(const struct smr_swqe *wqe)
 
 /* Too long or too short. A frame begins with its Ethernet header. */
 static struct smr_reason why_length(const struct smr_qp *qp,
-				 const struct smr_swqe *wqe)
+				    const struct smr_swqe *wqe)
 {
 	u64 len = wqe->num_sge ? list_length(wqe) : wqe->len;
 
@@ -123,7 +123,7 @@ static struct smr_reason why_length(const struct smr_qp *qp,
  * Return: the reason.
  */
 struct smr_reason smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
-			    enum ib_wc_status status)
+			       enum ib_wc_status status)
 {
 	const struct smr_wr_info *wr = smr_wr_info(qp->ibqp.qp_type,
 						   wqe->opcode);

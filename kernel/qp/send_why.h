@@ -11,6 +11,6 @@ struct smr_swqe;
 struct smr_reason;
 
 struct smr_reason smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
-		  enum ib_wc_status status);
+			       enum ib_wc_status status);
 
 #endif /* SMR_SEND_WHY_H */

@@ -83,7 +83,7 @@ static int need(enum ib_qp_type type, enum ib_qp_state cur,
  * Return: the reason: the attributes that are missing, or not allowed.
  */
 struct smr_reason smr_transition_why(enum ib_qp_type type, enum ib_qp_state cur,
-				  enum ib_qp_state next, int mask)
+				     enum ib_qp_state next, int mask)
 {
 	int least = need(type, cur, next), excess = 0, bit;
 

@@ -8,6 +8,6 @@
 struct smr_reason;
 
 struct smr_reason smr_transition_why(enum ib_qp_type type, enum ib_qp_state cur,
-				  enum ib_qp_state next, int mask);
+				     enum ib_qp_state next, int mask);
 
 #endif /* SMR_QP_TRANSITION_H */

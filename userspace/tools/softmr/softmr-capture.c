@@ -7,7 +7,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,18 +23,25 @@
 #include "why_text.h"
 #include "whys.h"
 
-static const char usage[] =
-	"Usage: softmr capture --write FILE [--count N] [--own] LINK\n"
-	"\n"
-	"Writes the RoCEv2 packets that LINK sends and receives to FILE (pcapng), until Ctrl-C. Messages\n"
-	"between two queue pairs of this host are sent as packets meanwhile. A packet that\n"
-	"refuses a request or is dropped says why in its comment. Without CAP_NET_RAW, only what the\n"
-	"queue pairs of your own processes send and receive.\n"
-	"\n"
-	"  -w, --write FILE  where to\n"
-	"  -c, --count N     end after N packets\n"
-	"  -o, --own         only packets of your own queue pairs\n"
-	"  -h, --help        show this\n";
+static const char help[] =
+	"Writes the RoCEv2 packets that LINK sends and receives to FILE (pcapng), until Ctrl-C. "
+	"Messages between two queue pairs of this host are sent as packets meanwhile. A packet that "
+	"refuses a request or is dropped says why in its comment. Without CAP_NET_RAW, only what the "
+	"queue pairs of your own processes send and receive.";
+
+static const struct argp_option options[] = {
+	{ "write", 'w', "FILE", 0, "where to", 0 },
+	{ "count", 'c', "N", 0, "end after N packets", 0 },
+	{ "own", 'o', NULL, 0, "only packets of your own queue pairs", 0 },
+	{},
+};
+
+struct options {
+	const char *link;
+	const char *path;
+	uint32_t count;
+	bool own;
+};
 
 /* The longest packet, with its head */
 #define SLOT_BYTES	8192
@@ -66,42 +72,25 @@ enum {
 	SYNDROME_NAK = 0x60,
 };
 
-/**
- * struct held - a packet that is not written yet
- * @data: the frame, in a slot
- * @len: its bytes
- * @ns: when it was captured, of CLOCK_REALTIME
- * @id: the reason why no QP got it, or 0
- * @comment: or NULL
- */
+/* A packet that is not written yet */
 struct held {
-	uint8_t *data;
+	uint8_t *data;	/* the frame, in a slot */
 	uint32_t len;
-	uint64_t ns;
-	uint32_t id;
-	char *comment;
+	uint64_t ns;	/* when it was captured, of CLOCK_REALTIME */
+	uint32_t id;	/* the reason why no QP got it, or 0 */
+	char *comment;	/* or NULL */
 };
 
-/**
- * struct capture - a capture
- * @in: the file of packets
- * @lost: packets of that file that we were too slow for
- * @out: the file for Wireshark
- * @whys: the socket for reasons; NULL: not available
- * @said: the time of the last dropped packet that has its comment
- * @buf: HELD slots of SLOT_BYTES
- * @held: @nr_held packets, the oldest first
- */
 struct capture {
 	struct ibv_context *context;
-	int in;
-	uint64_t lost;
-	FILE *out;
-	struct nl_sock *whys;
+	int in;			/* the file of packets */
+	uint64_t lost;		/* packets of that file that we were too slow for */
+	FILE *out;		/* the file for Wireshark */
+	struct nl_sock *whys;	/* the socket for reasons; NULL: not available */
 	int family;
-	uint64_t said;
-	uint8_t *buf;
-	struct held held[HELD];
+	uint64_t said;		/* the time of the last dropped packet that has its comment */
+	uint8_t *buf;		/* HELD slots of SLOT_BYTES */
+	struct held held[HELD];	/* @nr_held packets, the oldest first */
 	uint32_t nr_held;
 };
 
@@ -203,8 +192,7 @@ static const uint8_t *find_bth(const uint8_t *data, size_t len)
 		off += 40;
 	else
 		return NULL;
-	if (len < off + 8 + BTH_BYTES + 4 ||
-	    (data[off + 2] << 8 | data[off + 3]) != ROCE_PORT)
+	if (len < off + 8 + BTH_BYTES + 4 || (data[off + 2] << 8 | data[off + 3]) != ROCE_PORT)
 		return NULL;
 	return data + off + 8;
 }
@@ -483,7 +471,7 @@ static int capture(struct capture *c, uint32_t count)
 	return fflush(c->out) || ferror(c->out) ? fail("cannot write", errno) : 0;
 }
 
-static int run_capture(const char *link, const char *path, uint32_t count, bool own)
+static int run_capture(const struct options *opt)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	struct capture c = { .in = -1 };
@@ -491,57 +479,57 @@ static int run_capture(const char *link, const char *path, uint32_t count, bool 
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	c.out = fopen(path, "we");
+	c.out = fopen(opt->path, "we");
 	if (!c.out)
-		return fail(path, errno) ? EXIT_PROBLEM : EXIT_OK;
+		return fail(opt->path, errno) ? EXIT_PROBLEM : EXIT_OK;
 	/* a capture is useful even without reasons */
 	if (whys_open(&c.whys, &c.family))
 		c.whys = NULL;
-	put_heads(c.out, link);
-	ret = capture_open(&c, link, own);
+	put_heads(c.out, opt->link);
+	ret = capture_open(&c, opt->link, opt->own);
 	if (!ret) {
-		fprintf(stderr, "listening on %s\n", link);
-		ret = capture(&c, count);
+		fprintf(stderr, "listening on %s\n", opt->link);
+		ret = capture(&c, opt->count);
 	}
 	capture_close(&c);
 	fclose(c.out);
 	return ret ? EXIT_PROBLEM : EXIT_OK;
 }
 
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *opt = state->input;
+
+	switch (key) {
+	case 'w':
+		opt->path = arg;
+		return 0;
+	case 'c':
+		opt->count = cmd_number(arg, UINT32_MAX, state);
+		return 0;
+	case 'o':
+		opt->own = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (opt->link)
+			return ARGP_ERR_UNKNOWN;
+		opt->link = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!opt->link || !opt->path)
+			argp_error(state, "it needs a link and --write FILE");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option names[] = {
-		{ "write", required_argument, NULL, 'w' },
-		{ "count", required_argument, NULL, 'c' },
-		{ "own", no_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
-	const char *path = NULL;
-	uint32_t count = 0;
-	bool good = true, own = false;
-	int c;
+	char name[] = "capture";
+	struct options opt = {};
 
-	while (good && (c = getopt_long(argc, argv, "w:c:oh", names, NULL)) != -1) {
-		switch (c) {
-		case 'w':
-			path = optarg;
-			break;
-		case 'c':
-			good = parse_number(optarg, &count);
-			break;
-		case 'o':
-			own = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_OK;
-		default:
-			good = false;
-		}
-	}
-	if (good && path && optind + 1 == argc)
-		return run_capture(argv[optind], path, count, own);
-	complain("capture needs a link and --write FILE; see: softmr capture --help");
-	return EXIT_USAGE;
+	argv[0] = name;
+	cmd_parse("LINK", help, options, take_option, argc, argv, &opt);
+	return run_capture(&opt);
 }

@@ -116,7 +116,7 @@ check_error "a completion twice" "not the oldest work request" altered '0,/smr_s
 check_error "a completion too early" "not acknowledged" altered \
 	'0,/smr_send_start:/{/smr_send_start:/{p;s/smr_send_start:\(.* qpn=[^ ]* wr_id=[^ ]*\).*/smr_send_done:\1 status=0/}}'
 check_error "a request executed twice" "executed out of order" altered '0,/smr_request:.*verdict=0/{/smr_request:.*verdict=0/p}'
-check_error "a request that was never sent" "has no such PSN" altered \
+check_error "a request that was never sent" "has no such PSN|has not executed|executed out of order" altered \
 	'0,/smr_request:.*verdict=0/{/smr_request:.*verdict=0/s/ psn=[0-9a-fx]*/ psn=0x5000/}'
 # A trace with nothing in it is no proof
 check_error "an empty trace" "0 completed" judge /dev/null

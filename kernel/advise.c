@@ -115,22 +115,15 @@ static struct smr_fault *advise_open(struct smr_keys *keys,
 	return fault;
 }
 
-/**
- * smr_mr_advise() - execute advise_mr
- * @keys: the device's keys
- * @awaits: where a verb waits for its prefetch
- * @pd: the caller's protection domain
- * @advice: which prefetch
- * @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits
- * @sges: ranges of on-demand regions
- * @num_sge: number of ranges, at least one; the core has checked this and @flags
- *
- * Context: process, may sleep; interruptible.
- * Return: 0; -EOPNOTSUPP (unknown advice), -EINVAL (the key of a window), -ENOENT (no such
- * region, or not an on-demand one), -EPERM (the region is of another PD or lacks the right),
- * -EFAULT (with FLUSH: a range is outside its region, or not mapped by the process), -EAGAIN
- * (with FLUSH: a page is unmapped again each time it is brought in), -ENOMEM, -ERESTARTSYS (a
- * signal), -EIO (the device is being removed).
+/*
+ * Execute advise_mr. @awaits: where a verb waits for its prefetch. @pd: the caller's protection
+ * domain. @flags: enum ib_uverbs_advise_mr_flag: IB_UVERBS_ADVISE_MR_FLAG_FLUSH waits. @sges:
+ * ranges of on-demand regions. @num_sge: number of ranges, at least one; the core has checked this
+ * and @flags. Context: process; interruptible. Returns 0; -EOPNOTSUPP (unknown advice), -EINVAL
+ * (the key of a window), -ENOENT (no such region, or not an on-demand one), -EPERM (the region is
+ * of another PD or lacks the right), -EFAULT (with FLUSH: a range is outside its region, or not
+ * mapped by the process), -EAGAIN (with FLUSH: a page is unmapped again each time it is brought
+ * in), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed).
  */
 int smr_mr_advise(struct smr_keys *keys, struct smr_awaits *awaits,
 		  const struct ib_pd *pd,

@@ -39,16 +39,12 @@ static int await_end(struct smr_fault *fault, struct smr_awaits *awaits,
 	return ret;
 }
 
-/**
- * smr_fault_await() - begin a fault, and wait for it
- * @fault: has at least one range. The caller's reference is dropped
- * @awaits: the device's waiting verbs
- * @state: which signals end the wait: TASK_INTERRUPTIBLE or TASK_KILLABLE
- *
- * After an error the fault may still run: the caller must not access its memory.
- *
- * Context: process, may sleep.
- * Return: the fault's result; -ERESTARTSYS (a signal), -EIO (the device is being removed).
+/*
+ * Begin a fault, and wait for it. @fault: has at least one range. The caller's reference is
+ * dropped. @awaits: the device's waiting verbs. @state: which signals end the wait:
+ * TASK_INTERRUPTIBLE or TASK_KILLABLE. After an error the fault may still run: the caller must not
+ * access its memory. Returns the fault's result; -ERESTARTSYS (a signal), -EIO (the device is being
+ * removed).
  */
 int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 		    unsigned int state)
@@ -62,15 +58,10 @@ int smr_fault_await(struct smr_fault *fault, struct smr_awaits *awaits,
 	return await_end(fault, awaits, state);
 }
 
-/**
- * smr_fault_await_now() - smr_fault_await() for a fault that must not wait for others
- * @fault: the fault, with at least one range. The caller's reference is dropped
- * @awaits: the device's waiting verbs
- * @state: as for smr_fault_await()
- *
- * Context: process, may sleep.
- * Return: as smr_fault_await(); -EBUSY: other faults of the user come first, so this one was
- *	not begun.
+/*
+ * smr_fault_await() for a fault that must not wait for others. @fault: the fault, with at least one
+ * range. The caller's reference is dropped. @awaits: the device's waiting verbs. Returns as
+ * smr_fault_await(); -EBUSY: other faults of the user come first, so this one was not begun.
  */
 int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
 			unsigned int state)
@@ -86,19 +77,14 @@ int smr_fault_await_now(struct smr_fault *fault, struct smr_awaits *awaits,
 	return -EBUSY;
 }
 
-/**
- * smr_awaits_init() - initialize; no verb waits
- * @awaits: of a device
- */
 void smr_awaits_init(struct smr_awaits *awaits)
 {
 	init_waitqueue_head(&awaits->wait);
 }
 
-/**
- * smr_awaits_stop() - stop all waits when a device is being removed, or allow them again
- * @awaits: the device's
- * @stop: true: end the waits, and refuse new ones
+/*
+ * Stop all waits when a device is being removed, or allow them again. @stop: true: end the waits,
+ * and refuse new ones.
  */
 void smr_awaits_stop(struct smr_awaits *awaits, bool stop)
 {

@@ -131,13 +131,9 @@ static const struct file_operations capture_fops = {
 	.release = capture_release,
 };
 
-/**
- * smr_captures_end() - end the captures of a context that is closed
- * @ctx: the context
- *
- * A packet that arrives may still be compared with the link of a capture, which may end next.
- *
- * Context: process, may sleep.
+/*
+ * End the captures of a context that is closed. A packet that arrives may still be compared with
+ * the link of a capture, which may end next.
  */
 void smr_captures_end(struct smr_ucontext *ctx)
 {
@@ -153,11 +149,7 @@ void smr_captures_end(struct smr_ucontext *ctx)
 		synchronize_rcu();
 }
 
-/**
- * smr_captures_fini() - at the end of the module, when no capture is open
- *
- * Context: process, may sleep.
- */
+/* At the end of the module, when no capture is open. */
 void smr_captures_fini(void)
 {
 	static_key_deferred_flush(&smr_captured);

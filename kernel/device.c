@@ -395,20 +395,14 @@ static int link_add(const char *name, struct net_device *ndev, struct net *net,
 	return dev_register(dev, name);
 }
 
-/**
- * smr_device_add() - make an RDMA device for a netdev: `rdma link add`
- * @name: its name
- * @ndev: the netdev; the caller holds a reference
- * @conf: the link's options
- *
- * The device is removed by `rdma link del`, or with the netdev or the module. If the netdev is
- * gone when this returns, the removal begins at once.
- *
- * Context: process, may sleep; caller holds neither RTNL nor a lock of softmr.
- * Return: 0; -EMEDIUMTYPE (neither Ethernet nor plain IP), -EOPNOTSUPP (a VLAN), -EEXIST (the
- * netdev has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE (another driver has
- * the UDP port), -ENODEV (the netdev's namespace is gone), -ENETUNREACH (it is in a VRF),
- * -ENOMEM.
+/*
+ * Make an RDMA device for a netdev: `rdma link add`. @ndev: the netdev; the caller holds a
+ * reference. The device is removed by `rdma link del`, or with the netdev or the module. If the
+ * netdev is gone when this returns, the removal begins at once. Context: process; caller holds
+ * neither RTNL nor a lock of softmr. Returns 0; -EMEDIUMTYPE (neither Ethernet nor plain IP),
+ * -EOPNOTSUPP (a VLAN), -EEXIST (the netdev has a link), -ENOTUNIQ (the name is taken), -EADDRINUSE
+ * (another driver has the UDP port), -ENODEV (the netdev's namespace is gone), -ENETUNREACH (it is
+ * in a VRF), -ENOMEM.
  */
 int smr_device_add(const char *name, struct net_device *ndev,
 		   const struct smr_link_conf *conf)
@@ -487,11 +481,6 @@ static struct ib_client client = {
 	.remove = client_remove,
 };
 
-/**
- * smr_device_watch() - begin to watch netdevs and devices
- *
- * Return: 0 or an errno.
- */
 int smr_device_watch(void)
 {
 	int ret = register_netdevice_notifier(&netdev_notifier);
@@ -504,10 +493,9 @@ int smr_device_watch(void)
 	return ret;
 }
 
-/**
- * smr_device_unwatch() - stop watching netdevs and devices
- *
- * From now on, a link does not notice that its netdev is removed.
+/*
+ * Stop watching netdevs and devices. From now on, a link does not notice that its netdev is
+ * removed.
  */
 void smr_device_unwatch(void)
 {

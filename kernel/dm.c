@@ -44,14 +44,9 @@ static const struct smr_mem_ops dm_ops = {
 	.release = dm_release,
 };
 
-/**
- * smr_dm_mem() - the memory behind a region of device memory
- * @dm: the allocation
- * @off: first byte; the core has checked the range
- * @length: bytes
- *
- * Context: process, may sleep.
- * Return: the memory, or an ERR_PTR: -ENOMEM.
+/*
+ * The memory behind a region of device memory. @off: first byte; the core has checked the range.
+ * Returns the memory, or an ERR_PTR: -ENOMEM.
  */
 struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length)
 {
@@ -64,33 +59,23 @@ struct smr_mem *smr_dm_mem(struct smr_dm *dm, u64 off, u64 length)
 	return &mem->mem;
 }
 
-/**
- * smr_dm_store_init() - set up a device's memory
- * @store: the store
- */
+/* Set up a device's memory. */
 void smr_dm_store_init(struct smr_dm_store *store)
 {
 	smr_pool_init(&store->pool, SMR_DM_SIZE, false);
 }
 
-/**
- * smr_dm_store_fini() - end a device's memory
- * @store: the store; all of it is free
- */
+/* End a device's memory. @store: the store; all of it is free. */
 void smr_dm_store_fini(struct smr_dm_store *store)
 {
 	smr_mmap_fini(&store->pool);
 }
 
-/**
- * smr_dm_alloc() - allocate device memory
- * @store: the store to allocate from
- * @uctx: the context whose process maps it
- * @attr: length and alignment; each allocation begins at a page
- *
- * Context: process, may sleep.
- * Return: the memory, all zeros; or an ERR_PTR: -EINVAL (no length, or an alignment of more
- * than a page), -ENOMEM (also if the store has less left).
+/*
+ * Allocate device memory. @store: the store to allocate from. @uctx: the context whose process maps
+ * it. @attr: length and alignment; each allocation begins at a page. Returns the memory, all zeros;
+ * or an ERR_PTR: -EINVAL (no length, or an alignment of more than a page), -ENOMEM (also if the
+ * store has less left).
  */
 struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 			    struct ib_ucontext *uctx,
@@ -118,14 +103,10 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 	return dm;
 }
 
-/**
- * smr_dm_free() - free an allocation of device memory
- * @dm: the allocation; no region covers any of it
- *
- * A process that still maps it keeps the pages until it unmaps them. Until then the store
- * counts them as used.
- *
- * Context: process, may sleep.
+/*
+ * Free an allocation of device memory. @dm: the allocation; no region covers any of it. A process
+ * that still maps it keeps the pages until it unmaps them. Until then the store counts them as
+ * used.
  */
 void smr_dm_free(struct smr_dm *dm)
 {

@@ -395,19 +395,14 @@ static int dmabuf_init(struct smr_dmabuf *d, const struct smr_pd *pd,
 	return 0;
 }
 
-/**
- * smr_dmabuf_create() - create the memory for a part of a dma-buf
- * @pd: of the region; its device's verbs wait for faults there
- * @fd: the dma-buf, a descriptor of the calling process. Whether it is open for
- *	writing does not matter, as for any importer
- * @offset: first byte of the memory in the dma-buf
- * @length: bytes
- *
- * Context: process, may sleep; waits for the buffer's content, interruptibly.
- * Return: the memory, or an ERR_PTR: -EBADF (no such descriptor), -EINVAL (not a dma-buf, a
- * range outside it, or its exporter cannot map it), -EOPNOTSUPP (not in the CPU's memory),
- * -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is being removed), or another error of the
- * exporter.
+/*
+ * Create the memory for a part of a dma-buf. @pd: of the region; its device's verbs wait for faults
+ * there. @fd: the dma-buf, a descriptor of the calling process. Whether it is open for writing does
+ * not matter, as for any importer. @offset: first byte of the memory in the dma-buf. Context:
+ * process; waits for the buffer's content, interruptibly. Returns the memory, or an ERR_PTR: -EBADF
+ * (no such descriptor), -EINVAL (not a dma-buf, a range outside it, or its exporter cannot map it),
+ * -EOPNOTSUPP (not in the CPU's memory), -ENOMEM, -ERESTARTSYS (a signal), -EIO (the device is
+ * being removed), or another error of the exporter.
  */
 struct smr_mem *smr_dmabuf_create(const struct smr_pd *pd, int fd, u64 offset,
 				  u64 length)

@@ -6,16 +6,11 @@
 #include <linux/file.h>
 #include <rdma/uverbs_ioctl.h>
 
-/**
- * smr_give_fd() - answer a verb with a file descriptor
- * @attrs: attributes of the verb
- * @id: the attribute that gets the number, 4 bytes
- * @file: the file, a reference, which is consumed
- *
- * The descriptor is installed only after the number has been copied to the process.
- *
- * Context: process, may sleep.
- * Return: 0; or -EMFILE or -EFAULT, and no descriptor is installed.
+/*
+ * Answer a verb with a file descriptor. @attrs: attributes of the verb. @id: the attribute that
+ * gets the number, 4 bytes. @file: the file, a reference, which is consumed. The descriptor is
+ * installed only after the number has been copied to the process. Returns 0; or -EMFILE or -EFAULT,
+ * and no descriptor is installed.
  */
 int smr_give_fd(struct uverbs_attr_bundle *attrs, u16 id, struct file *file)
 {

@@ -44,10 +44,7 @@ static const struct smr_mem_ops linear_ops = {
 	.release = linear_release,
 };
 
-/**
- * smr_kmem_init_linear() - initialize the memory of the kernel's linear mapping
- * @kmem: zeroed
- */
+/* Initialize the memory of the kernel's linear mapping. */
 void smr_kmem_init_linear(struct smr_kmem *kmem)
 {
 	smr_mem_init(&kmem->mem, &linear_ops,
@@ -77,15 +74,9 @@ static const struct smr_mem_ops blocks_ops = {
 	.release = blocks_release,
 };
 
-/**
- * smr_kmem_init_blocks() - initialize memory that is a list of blocks, empty at first
- * @kmem: zeroed
- * @max_blocks: maximum length of a list
- *
- * It is not in use: its key opens no span before smr_kmem_use().
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * Initialize memory that is a list of blocks, empty at first. @max_blocks: maximum length of a
+ * list. It is not in use: its key opens no span before smr_kmem_use().
  */
 int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 {
@@ -102,20 +93,13 @@ int smr_kmem_init_blocks(struct smr_kmem *kmem, u32 max_blocks)
 	return 0;
 }
 
-/**
- * smr_kmem_free_blocks() - free the lists
- * @kmem: not referenced
- */
 void smr_kmem_free_blocks(struct smr_kmem *kmem)
 {
 	kvfree(min(kmem->staged.addrs, kmem->used.addrs));
 }
 
-/**
- * smr_kmem_stage() - begin a new list; the one in use is not touched
- * @kmem: the memory
- * @shift: the size of a block, as a power of two
- *
+/*
+ * Begin a new list; the one in use is not touched. @shift: the size of a block, as a power of two.
  * The owner fills in the other fields of @kmem->staged.
  */
 void smr_kmem_stage(struct smr_kmem *kmem, u8 shift)
@@ -124,12 +108,9 @@ void smr_kmem_stage(struct smr_kmem *kmem, u8 shift)
 	kmem->staged.shift = shift;
 }
 
-/**
- * smr_kmem_stage_block() - add a block to the new list
- * @kmem: the memory
- * @addr: kernel virtual address of the block
- *
- * Return: 0, or -ENOMEM if the list is full.
+/*
+ * Add a block to the new list. @addr: kernel virtual address of the block. Returns 0, or -ENOMEM if
+ * the list is full.
  */
 int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 {
@@ -139,11 +120,9 @@ int smr_kmem_stage_block(struct smr_kmem *kmem, u64 addr)
 	return 0;
 }
 
-/**
- * smr_kmem_use() - put the new list into use
- * @kmem: the memory; its key's references are dead, and the last is dropped
- *
- * Context: any; between smr_key_update_begin() and _end() of its key.
+/*
+ * Put the new list into use. @kmem: the memory; its key's references are dead, and the last is
+ * dropped. Context: any; between smr_key_update_begin() and _end() of its key.
  */
 void smr_kmem_use(struct smr_kmem *kmem)
 {

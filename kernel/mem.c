@@ -17,11 +17,9 @@
 /* The serial number last given to a memory that can have faults */
 static atomic64_t last_serial = ATOMIC64_INIT(0);
 
-/**
- * smr_mem_init() - initialize a memory; the caller owns the only reference
- * @mem: part of a zeroed struct of its kind
- * @ops: operations of its kind
- * @size: bytes
+/*
+ * Initialize a memory; the caller owns the only reference. @mem: part of a zeroed struct of its
+ * kind. @ops: operations of its kind.
  */
 void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 {
@@ -32,20 +30,15 @@ void smr_mem_init(struct smr_mem *mem, const struct smr_mem_ops *ops, u64 size)
 	refcount_set(&mem->ref, 1);
 }
 
-/**
- * smr_mem_get() - take a reference
- * @mem: the caller has a reference, or a span of it
- */
+/* Take a reference. @mem: the caller has a reference, or a span of it. */
 void smr_mem_get(struct smr_mem *mem)
 {
 	refcount_inc(&mem->ref);
 }
 
-/**
- * smr_mem_put() - drop a reference; the last one releases the memory
- * @mem: the memory; if this is the last reference, all keys' references on it are dead
- *
- * Context: process, may sleep.
+/*
+ * Drop a reference; the last one releases the memory. @mem: the memory; if this is the last
+ * reference, all keys' references on it are dead.
  */
 void smr_mem_put(struct smr_mem *mem)
 {
@@ -53,13 +46,7 @@ void smr_mem_put(struct smr_mem *mem)
 		mem->ops->release(mem);
 }
 
-/**
- * smr_mem_look() - report the state of a memory
- * @mem: the caller has a reference
- * @look: filled in
- *
- * Context: process.
- */
+/* Report the state of a memory. @mem: the caller has a reference. */
 void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look)
 {
 	*look = (struct smr_mem_look){ .present = mem->size };
@@ -67,10 +54,7 @@ void smr_mem_look(struct smr_mem *mem, struct smr_mem_look *look)
 		mem->ops->look(mem, look);
 }
 
-/**
- * smr_span_put() - end a span
- * @span: what smr_key_open() filled in; is empty afterwards
- */
+/* End a span. @span: what smr_key_open() filled in; is empty afterwards. */
 void smr_span_put(struct smr_span *span)
 {
 	struct smr_ref *ref = span->ref;
@@ -94,16 +78,11 @@ static bool can_recover(void)
 #endif
 }
 
-/**
- * smr_mem_copy() - copy out of mapped memory
- * @to: destination
- * @from: source, of a map; may overlap
- * @len: bytes
- *
- * Return: 0; -EFAULT: the source has an uncorrectable memory error, and the machine can recover
- * (x86 with MCA recovery, powerpc). smr_mem_is_bad() finds errors that are already known; this
- * finds new ones. Elsewhere memmove() is used, because it copies long runs by string instructions
- * where memcpy() does not.
+/*
+ * Copy out of mapped memory. @from: source, of a map; may overlap. Returns 0; -EFAULT: the source
+ * has an uncorrectable memory error, and the machine can recover (x86 with MCA recovery, powerpc).
+ * smr_mem_is_bad() finds errors that are already known; this finds new ones. Elsewhere memmove() is
+ * used, because it copies long runs by string instructions where memcpy() does not.
  */
 int smr_mem_copy(void *to, const void *from, size_t len)
 {
@@ -113,16 +92,10 @@ int smr_mem_copy(void *to, const void *from, size_t len)
 	return 0;
 }
 
-/**
- * smr_span_map() - map the first bytes of a part of a span
- * @span: the span
- * @off: first byte of the part, from the start of the span
- * @len: its bytes, at least 1
- * @write: they will be written to
- * @map: filled in; end it with smr_span_unmap()
- *
- * Context: any but hard interrupts.
- * Return: as smr_mem_ops.map.
+/*
+ * Map the first bytes of a part of a span. @off: first byte of the part, from the start of the
+ * span. @len: its bytes, at least 1. @write: they will be written to. @map: filled in; end it with
+ * smr_span_unmap(). Context: any but hard interrupts. Returns as smr_mem_ops.map.
  */
 int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
 		 struct smr_map *map)
@@ -131,13 +104,9 @@ int smr_span_map(const struct smr_span *span, u64 off, size_t len, bool write,
 	return span->mem->ops->map(span->mem, span->off + off, len, write, map);
 }
 
-/**
- * smr_good_bytes() - find the first page with a memory error
- * @pfn: the first page
- * @pgoff: the first byte, from the start of that page
- * @len: bytes
- *
- * Return: the number of bytes before it.
+/*
+ * Find the first page with a memory error. @pgoff: the first byte, from the start of that page.
+ * Returns the number of bytes before it.
  */
 unsigned long smr_good_bytes(unsigned long pfn, unsigned long pgoff, unsigned long len)
 {
@@ -149,16 +118,7 @@ unsigned long smr_good_bytes(unsigned long pfn, unsigned long pgoff, unsigned lo
 	return len;
 }
 
-/**
- * smr_span_remap() - smr_span_next() of memory without extents
- * @span: as there
- * @off: as there
- * @len: as there
- * @write: as there
- * @map: as there
- *
- * Return: as there.
- */
+/* smr_span_next() of memory without extents. */
 bool smr_span_remap(const struct smr_span *span, u64 off, size_t len, bool write,
 		    struct smr_map *map)
 {
@@ -169,11 +129,6 @@ bool smr_span_remap(const struct smr_span *span, u64 off, size_t len, bool write
 	return !smr_span_map(span, off, len, write, map);
 }
 
-/**
- * smr_span_unmap() - end a map
- * @span: its span
- * @map: the map
- */
 void smr_span_unmap(const struct smr_span *span, struct smr_map *map)
 {
 	if (span->mem->ops->unmap)
@@ -290,16 +245,10 @@ unmap_from:
 	return ret;
 }
 
-/**
- * smr_span_copy() - copy from span to span
- * @dst: destination
- * @dst_off: first byte, from the start of @dst
- * @src: source
- * @src_off: first byte, from the start of @src
- * @len: bytes
- *
- * Return: see mem.h; -ENXIO is -EFAULT of the source. SMR_PAGE_MISSING does not say which side
- *	misses a page: fault both.
+/*
+ * Copy from span to span. @dst_off: first byte, from the start of @dst. @src_off: first byte, from
+ * the start of @src. Returns see mem.h; -ENXIO is -EFAULT of the source. SMR_PAGE_MISSING does not
+ * say which side misses a page: fault both.
  */
 int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 		  const struct smr_span *src, u64 src_off, size_t len)
@@ -322,17 +271,11 @@ int smr_span_copy(const struct smr_span *dst, u64 dst_off,
 	return 0;
 }
 
-/**
- * smr_span_map_word() - map a word for one access of the CPU
- * @span: 8 bytes
- * @rmw: for a read-modify-write, rather than a store
- * @map: filled in; end it with smr_span_unmap()
- *
- * An aligned word cannot straddle two runs.
- *
- * Context: any but hard interrupts.
- * Return: as the copies; or -EINVAL: the span is not 8 bytes long, or its memory is not aligned, or
- * does not support @rmw.
+/*
+ * Map a word for one access of the CPU. @rmw: for a read-modify-write, rather than a store. @map:
+ * filled in; end it with smr_span_unmap(). An aligned word cannot straddle two runs. Context: any
+ * but hard interrupts. Returns as the copies; or -EINVAL: the span is not 8 bytes long, or its
+ * memory is not aligned, or does not support @rmw.
  */
 int smr_span_map_word(const struct smr_span *span, bool rmw, struct smr_map *map)
 {

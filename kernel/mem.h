@@ -178,14 +178,11 @@ struct smr_span {
 	u64 len;
 };
 
-/**
- * smr_mem_is_bad() - does a page have an uncorrectable memory error?
- * @page: the caller keeps it from being freed, by a pin or a valid entry of a chunk
- *
- * A pinned page with such an error stays mapped, and the pinner is not notified. A page of
- * hugetlbfs counts as bad as a whole, because only its head page is marked.
- *
- * Return: true if it must not be touched.
+/*
+ * Does a page have an uncorrectable memory error? @page: the caller keeps it from being freed, by a
+ * pin or a valid entry of a chunk. A pinned page with such an error stays mapped, and the pinner is
+ * not notified. A page of hugetlbfs counts as bad as a whole, because only its head page is marked.
+ * Returns true if it must not be touched.
  */
 static inline bool smr_mem_is_bad(struct page *page)
 {
@@ -195,19 +192,12 @@ static inline bool smr_mem_is_bad(struct page *page)
 
 unsigned long smr_good_bytes(unsigned long pfn, unsigned long pgoff, unsigned long len);
 
-/**
- * smr_map_extent() - map bytes of an extent
- * @map: filled in
- * @extent: the extent
- * @page: the index of one of its pages
- * @pgoff: the first byte, from the start of that page
- * @len: bytes wanted, at least 1
- *
- * Pages with memory errors are looked for in each copy: there is no notifier of memory errors, and
- * MMU notifiers do not apply to pinned pages. Reading the flag costs little compared to copying a
- * page. A copy that ends before such a page does not go on.
- *
- * Return: false: the first page has a memory error.
+/*
+ * Map bytes of an extent. @page: the index of one of its pages. @pgoff: the first byte, from the
+ * start of that page. @len: bytes wanted, at least 1. Pages with memory errors are looked for in
+ * each copy: there is no notifier of memory errors, and MMU notifiers do not apply to pinned pages.
+ * Reading the flag costs little compared to copying a page. A copy that ends before such a page
+ * does not go on. Returns false: the first page has a memory error.
  */
 static inline bool smr_map_extent(struct smr_map *map, const struct smr_extent *extent,
 				  unsigned long page, unsigned long pgoff, size_t len)
@@ -254,16 +244,10 @@ bool smr_span_remap(const struct smr_span *span, u64 off, size_t len, bool write
 		    struct smr_map *map);
 void smr_span_unmap(const struct smr_span *span, struct smr_map *map);
 
-/**
- * smr_span_next() - advance a map whose bytes are all copied
- * @span: its span
- * @off: the next byte, from the start of the span
- * @len: bytes wanted there, at least 1
- * @write: as for smr_span_map()
- * @map: the map
- *
- * Return: false: it cannot be advanced. The caller ends it, and begins another one there, which
- * returns any error.
+/*
+ * Advance a map whose bytes are all copied. @off: the next byte, from the start of the span. @len:
+ * bytes wanted there, at least 1. Returns false: it cannot be advanced. The caller ends it, and
+ * begins another one there, which returns any error.
  */
 static inline bool smr_span_next(const struct smr_span *span, u64 off, size_t len, bool write,
 				 struct smr_map *map)

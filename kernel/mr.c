@@ -186,14 +186,10 @@ static struct smr_mem *mem_create(const struct smr_pd *pd,
 	return ERR_PTR(ret);
 }
 
-/**
- * smr_mr_init() - prepare a region, and reserve its key
- * @mr: zeroed; after an error, free it after a grace period
- * @keys: the device's keys
- * @pd: its PD, whose log has a refusal; NULL for the device's own region, which no limit counts
- *
- * Context: process, may sleep.
- * Return: 0, and then smr_mr_free() must be called; -ENOMEM or -ENOSPC.
+/*
+ * Prepare a region, and reserve its key. @mr: zeroed; after an error, free it after a grace period.
+ * @pd: its PD, whose log has a refusal; NULL for the device's own region, which no limit counts.
+ * Returns 0, and then smr_mr_free() must be called; -ENOMEM or -ENOSPC.
  */
 int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd)
 {
@@ -216,11 +212,9 @@ int smr_mr_init(struct smr_mr *mr, struct smr_keys *keys, struct ib_pd *pd)
 	return smr_why_errno(log, 0, ret);
 }
 
-/**
- * smr_mr_free() - free a region that nothing uses
- * @mr: the region; readers may have seen its key since it was reserved
- *
- * Context: process, may sleep.
+/*
+ * Free a region that nothing uses. @mr: the region; readers may have seen its key since it was
+ * reserved.
  */
 void smr_mr_free(struct smr_mr *mr)
 {
@@ -292,20 +286,14 @@ static struct smr_mr *mr_reg(struct smr_pd *pd, struct mr_args *args)
 	return mr;
 }
 
-/**
- * smr_mr_reg() - register memory of the calling process
- * @pd: its protection domain
- * @start: first byte
- * @length: bytes; 0 creates an empty region
- * @iova: the iova of the first byte, unless IB_ZERO_BASED
- * @access: enum ib_access_flags
- *
- * Context: process, may sleep; killable.
- * Return: the region, whose lkey and rkey are set; end it with smr_mr_dereg(). Or an ERR_PTR:
- * -EOPNOTSUPP (unknown access flag, or atomics on memory that does not support them), -EINVAL
- * (flags that exclude each other, a range that wraps), -EFAULT (not mapped, not writable),
- * -ENOMEM (also: too much for RLIMIT_MEMLOCK), -ENOSPC (no key is free), -EINTR or -ERESTARTSYS
- * (killed), -EIO (the device is being removed).
+/*
+ * Register memory of the calling process. @length: bytes; 0 creates an empty region. @iova: the
+ * iova of the first byte, unless IB_ZERO_BASED. Context: process; killable. Returns the region,
+ * whose lkey and rkey are set; end it with smr_mr_dereg(). Or an ERR_PTR: -EOPNOTSUPP (unknown
+ * access flag, or atomics on memory that does not support them), -EINVAL (flags that exclude each
+ * other, a range that wraps), -EFAULT (not mapped, not writable), -ENOMEM (also: too much for
+ * RLIMIT_MEMLOCK), -ENOSPC (no key is free), -EINTR or -ERESTARTSYS (killed), -EIO (the device is
+ * being removed).
  */
 struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 			  int access)
@@ -315,17 +303,10 @@ struct smr_mr *smr_mr_reg(struct smr_pd *pd, u64 start, u64 length, u64 iova,
 	return mr_reg(pd, &args);
 }
 
-/**
- * smr_mr_reg_dmabuf() - register a part of a dma-buf
- * @pd: the protection domain
- * @offset: first byte in the buffer
- * @length: bytes; 0 creates an empty region
- * @iova: the iova of the first byte
- * @fd: the dma-buf
- * @access: enum ib_access_flags, without IB_ACCESS_ON_DEMAND
- *
- * Context: process, may sleep.
- * Return: as smr_mr_reg(), or an error of smr_dmabuf_create().
+/*
+ * Register a part of a dma-buf. @offset: first byte in the buffer. @length: bytes; 0 creates an
+ * empty region. @iova: the iova of the first byte. @access: enum ib_access_flags, without
+ * IB_ACCESS_ON_DEMAND. Returns as smr_mr_reg(), or an error of smr_dmabuf_create().
  */
 struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
 				 u64 iova, int fd, int access)
@@ -339,16 +320,10 @@ struct smr_mr *smr_mr_reg_dmabuf(struct smr_pd *pd, u64 offset, u64 length,
 	return mr_reg(pd, &args);
 }
 
-/**
- * smr_mr_reg_dm() - register a part of device memory
- * @pd: the protection domain
- * @dm: the device memory; the core frees it after the region
- * @offset: first byte; the core has checked the range
- * @length: bytes
- * @access: enum ib_access_flags, including IB_ZERO_BASED
- *
- * Context: process, may sleep.
- * Return: as smr_mr_reg().
+/*
+ * Register a part of device memory. @dm: the device memory; the core frees it after the region.
+ * @offset: first byte; the core has checked the range. @access: enum ib_access_flags, including
+ * IB_ZERO_BASED. Returns as smr_mr_reg().
  */
 struct smr_mr *smr_mr_reg_dm(struct smr_pd *pd, struct smr_dm *dm, u64 offset,
 			     u64 length, int access)
@@ -372,15 +347,10 @@ static int mr_begin_dying(struct smr_mr *mr)
 	return 0;
 }
 
-/**
- * smr_mr_dereg() - deregister a region
- * @mr: the region; freed on success
- *
- * Waits for copies that are using the memory. Operations that wait for one of its
- * pages do not use it.
- *
- * Context: process, may sleep.
- * Return: 0, or -EBUSY if a window is bound to the region, which is then unchanged.
+/*
+ * Deregister a region. @mr: the region; freed on success. Waits for copies that are using the
+ * memory. Operations that wait for one of its pages do not use it. Returns 0, or -EBUSY if a window
+ * is bound to the region, which is then unchanged.
  */
 int smr_mr_dereg(struct smr_mr *mr)
 {
@@ -460,25 +430,14 @@ static int mr_switch(struct smr_mr *mr, struct ib_pd *pd, struct smr_mem *mem,
 	return 0;
 }
 
-/**
- * smr_mr_rereg() - change a region in place; its keys stay
- * @mr: the region
- * @flags: enum ib_mr_rereg_flags: which of the following change
- * @start: with IB_MR_REREG_TRANS, as for smr_mr_reg()
- * @length: with IB_MR_REREG_TRANS
- * @iova: with IB_MR_REREG_TRANS
- * @access: with IB_MR_REREG_ACCESS
- * @pd: its PD after the rereg, new or not
- *
- * All refusals are logged, but for -EBUSY.
- * Waits for copies that began before the change: they may use memory, or a right, that the
- * region no longer has.
- *
- * Context: process, may sleep; killable. The core excludes other reregs and deregs of the
- *	region, and updates @mr->ibmr on success.
- * Return: 0; -EBUSY (a window is bound), -EACCES (memory of another process
- * is to become writable), or an error of smr_mr_reg(). On failure nothing has
- * changed.
+/*
+ * Change a region in place; its keys stay. @flags: enum ib_mr_rereg_flags: which of the following
+ * change. @start: with IB_MR_REREG_TRANS, as for smr_mr_reg(). @pd: its PD after the rereg, new or
+ * not. All refusals are logged, but for -EBUSY. Waits for copies that began before the change: they
+ * may use memory, or a right, that the region no longer has. Context: process; killable. The core
+ * excludes other reregs and deregs of the region, and updates @mr->ibmr on success. Returns 0;
+ * -EBUSY (a window is bound), -EACCES (memory of another process is to become writable), or an
+ * error of smr_mr_reg(). On failure nothing has changed.
  */
 int smr_mr_rereg(struct smr_mr *mr, int flags, u64 start, u64 length, u64 iova,
 		 int access, struct ib_pd *pd)

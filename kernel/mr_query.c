@@ -165,14 +165,7 @@ static int put_mem(struct sk_buff *msg, struct smr_mem *mem)
 	return 0;
 }
 
-/**
- * smr_mr_query_fill() - add softmr's part to `rdma resource show mr -dd`
- * @msg: the message
- * @ibmr: the region
- *
- * Context: process.
- * Return: 0 or -EMSGSIZE.
- */
+/* Add softmr's part to `rdma resource show mr -dd`. Returns 0 or -EMSGSIZE. */
 int smr_mr_query_fill(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	struct smr_mr *mr = to_smr_mr(ibmr);

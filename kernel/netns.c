@@ -20,26 +20,15 @@ static unsigned int netns_id __read_mostly;
  */
 static DEFINE_MUTEX(netns_lock);
 
-/**
- * smr_netns() - get softmr's part of a namespace
- * @net: the namespace
- *
- * Return: valid until the namespace's exit.
- */
+/* Get softmr's part of a namespace. Returns valid until the namespace's exit. */
 struct smr_netns *smr_netns(const struct net *net)
 {
 	return net_generic(net, netns_id);
 }
 
-/**
- * smr_netns_get() - count a new link of a namespace
- * @ns: softmr's part of the namespace
- * @net: the namespace
- *
- * The first link opens the hook and the sockets.
- *
- * Context: process, may sleep.
- * Return: 0; -EADDRINUSE if another driver has RoCEv2's port; -ENOMEM.
+/*
+ * Count a new link of a namespace. @ns: softmr's part of the namespace. The first link opens the
+ * hook and the sockets. Returns 0; -EADDRINUSE if another driver has RoCEv2's port; -ENOMEM.
  */
 int smr_netns_get(struct smr_netns *ns, struct net *net)
 {
@@ -73,14 +62,10 @@ unlock:
 	return ret;
 }
 
-/**
- * smr_netns_put() - uncount a link; all of its QPs are destroyed
- * @ns: softmr's part of the namespace
- *
- * The last link closes the hook and then the sockets, which waits for a grace period for both.
- * The hook is no longer needed, since no QP is left. The namespace may be gone on return.
- *
- * Context: process, may sleep.
+/*
+ * Uncount a link; all of its QPs are destroyed. @ns: softmr's part of the namespace. The last link
+ * closes the hook and then the sockets, which waits for a grace period for both. The hook is no
+ * longer needed, since no QP is left. The namespace may be gone on return.
  */
 void smr_netns_put(struct smr_netns *ns)
 {
@@ -128,19 +113,13 @@ static struct pernet_operations netns_ops = {
 	.size = sizeof(struct smr_netns),
 };
 
-/**
- * smr_netns_register() - add softmr's part to each namespace
- *
- * Return: 0 or -ENOMEM.
- */
+/* Add softmr's part to each namespace. */
 int smr_netns_register(void)
 {
 	return register_pernet_subsys(&netns_ops);
 }
 
-/**
- * smr_netns_unregister() - remove softmr's part from each namespace; no link exists
- */
+/* Remove softmr's part from each namespace; no link exists. */
 void smr_netns_unregister(void)
 {
 	unregister_pernet_subsys(&netns_ops);

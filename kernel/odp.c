@@ -466,17 +466,10 @@ static struct smr_mem *odp_create(struct smr_stats *stats, u64 start,
 	return &odp->mem;
 }
 
-/**
- * smr_odp_create() - create on-demand memory of a range of the calling process
- * @stats: counters of its device
- * @start: first byte
- * @length: bytes; 0 creates an empty memory
- * @writable: may be written to
- *
- * The range need not be mapped yet.
- *
- * Context: process, may sleep.
- * Return: the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
+/*
+ * Create on-demand memory of a range of the calling process. @stats: counters of its device.
+ * @length: bytes; 0 creates an empty memory. @writable: may be written to. The range need not be
+ * mapped yet. Returns the memory, or an ERR_PTR: -EINVAL (the range wraps), -ENOMEM.
  */
 struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 			       bool writable)
@@ -493,15 +486,10 @@ struct smr_mem *smr_odp_create(struct smr_stats *stats, u64 start, u64 length,
 	return odp_create(stats, start, length, writable);
 }
 
-/**
- * smr_odp_create_implicit() - create on-demand memory of all of the calling process
- * @stats: counters of its device
- * @writable: may be written to
- *
- * Its offsets are the process's addresses.
- *
- * Context: process, may sleep.
- * Return: the memory, or ERR_PTR(-ENOMEM).
+/*
+ * Create on-demand memory of all of the calling process. @stats: counters of its device. @writable:
+ * may be written to. Its offsets are the process's addresses. Returns the memory, or
+ * ERR_PTR(-ENOMEM).
  */
 struct smr_mem *smr_odp_create_implicit(struct smr_stats *stats, bool writable)
 {

@@ -176,19 +176,12 @@ static void chunk_free(struct smr_chunk *c)
 	kfree_rcu(c, rcu);
 }
 
-/**
- * smr_chunk_create() - make a chunk without valid entries
- * @mm: owner of the pages; the caller has a mmget() reference
- * @addr: address of the first page
- * @npages: number of pages, all in the same aligned SMR_CHUNK_SIZE
- * @writable: they may be written to
- * @empty: see struct smr_chunk
- * @table: see struct smr_chunk
- * @stats: its counters; must outlive the chunk
- *
- * Context: process, may sleep; may take the mmap_lock.
- * Return: the chunk, end it with smr_chunk_destroy(); or ERR_PTR(-ENOMEM) or
- * another error of mmu_interval_notifier_insert().
+/*
+ * Make a chunk without valid entries. @mm: owner of the pages; the caller has a mmget() reference.
+ * @addr: address of the first page. @npages: number of pages, all in the same aligned
+ * SMR_CHUNK_SIZE. @writable: they may be written to. @stats: its counters; must outlive the chunk.
+ * Context: process; may take the mmap_lock. Returns the chunk, end it with smr_chunk_destroy(); or
+ * ERR_PTR(-ENOMEM) or another error of mmu_interval_notifier_insert().
  */
 struct smr_chunk *smr_chunk_create(struct mm_struct *mm, u64 addr, u32 npages,
 				   bool writable,
@@ -236,14 +229,9 @@ static void chunk_drop(struct smr_chunk *c)
 	chunk_mark_dirty(c, 0, c->npages);
 }
 
-/**
- * smr_chunk_destroy() - free a chunk
- * @c: the chunk; no fault is running, and new look-ups do not find it. Freed after an RCU grace
- *	period
- *
- * Waits for the notifier, and so for @c->empty.
- *
- * Context: process, may sleep.
+/*
+ * Free a chunk. @c: the chunk; no fault is running, and new look-ups do not find it. Freed after an
+ * RCU grace period. Waits for the notifier, and so for @c->empty.
  */
 void smr_chunk_destroy(struct smr_chunk *c)
 {
@@ -253,11 +241,9 @@ void smr_chunk_destroy(struct smr_chunk *c)
 	chunk_free(c);
 }
 
-/**
- * smr_chunk_kill_if_empty() - mark a chunk dead, if it has no valid entry
- * @c: the chunk; no fault of it is running
- *
- * Return: true if it is dead: no new map of it can begin.
+/*
+ * Mark a chunk dead, if it has no valid entry. @c: the chunk; no fault of it is running. Returns
+ * true if it is dead: no new map of it can begin.
  */
 bool smr_chunk_kill_if_empty(struct smr_chunk *c)
 {
@@ -332,17 +318,11 @@ static int chunk_map_or_unlock(struct smr_chunk *c, u64 addr, size_t len,
 	return 0;
 }
 
-/**
- * smr_chunk_map() - map pages of a chunk
- * @c: the chunk, found in an RCU section
- * @addr: first byte, in the chunk
- * @len: bytes at most
- * @write: the pages will be written to
- * @map: filled in; ends with smr_chunk_unmap()
- *
- * Context: any; BHs are off until the end of the map.
- * Return: 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or -EFAULT: the page has a memory
- *	error.
+/*
+ * Map pages of a chunk. @c: the chunk, found in an RCU section. @addr: first byte, in the chunk.
+ * @write: the pages will be written to. @map: filled in; ends with smr_chunk_unmap(). Context: any;
+ * BHs are off until the end of the map. Returns 0; SMR_PAGE_MISSING: smr_chunk_fault() may help; or
+ * -EFAULT: the page has a memory error.
  */
 int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		  struct smr_map *map)
@@ -354,17 +334,12 @@ int smr_chunk_map(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	return chunk_map_or_unlock(c, addr, len, write, map);
 }
 
-/**
- * smr_chunk_trymap() - smr_chunk_map() for a caller that holds another map, of any chunk
- * @c: the chunk, found in an RCU section
- * @addr: first byte, in the chunk
- * @len: bytes at most
- * @write: the pages will be written to
- * @map: filled in; ends with smr_chunk_unmap()
- *
- * Context: as smr_chunk_map(). The caller may have mapped the same chunk.
- * Return: as smr_chunk_map(), or -EBUSY: a writer waits for the chunk's lock, and may be
- *	waiting for the caller's other map.
+/*
+ * smr_chunk_map() for a caller that holds another map, of any chunk. @c: the chunk, found in an RCU
+ * section. @addr: first byte, in the chunk. @write: the pages will be written to. @map: filled in;
+ * ends with smr_chunk_unmap(). Context: as smr_chunk_map(). The caller may have mapped the same
+ * chunk. Returns as smr_chunk_map(), or -EBUSY: a writer waits for the chunk's lock, and may be
+ * waiting for the caller's other map.
  */
 int smr_chunk_trymap(struct smr_chunk *c, u64 addr, size_t len, bool write,
 		     struct smr_map *map)
@@ -378,10 +353,6 @@ int smr_chunk_trymap(struct smr_chunk *c, u64 addr, size_t len, bool write,
 	return chunk_map_or_unlock(c, addr, len, write, map);
 }
 
-/**
- * smr_chunk_unmap() - end a map
- * @c: the chunk, mapped
- */
 void smr_chunk_unmap(struct smr_chunk *c)
 {
 	/* Locked by the map; this tells sparse. */
@@ -389,15 +360,10 @@ void smr_chunk_unmap(struct smr_chunk *c)
 	read_unlock_bh(&c->lock);
 }
 
-/**
- * smr_chunk_map_next() - advance a map of a chunk
- * @c: the chunk
- * @len: bytes at most
- * @write: the pages will be written to
- * @map: used up to its end; set to the next run
- *
- * Context: within the map.
- * Return: false if no valid page follows, or the map has had MAP_MAX bytes.
+/*
+ * Advance a map of a chunk. @write: the pages will be written to. @map: used up to its end; set to
+ * the next run. Context: within the map. Returns false if no valid page follows, or the map has had
+ * MAP_MAX bytes.
  */
 bool smr_chunk_map_next(struct smr_chunk *c, size_t len, bool write,
 			struct smr_map *map)
@@ -628,18 +594,13 @@ static enum smr_counter fault_counter(const struct smr_populate *how)
 	return how->advice ? SMR_CNT_ODP_PREFETCHES : SMR_CNT_ODP_FAULTS;
 }
 
-/**
- * smr_chunk_fault() - bring pages of a chunk in
- * @c: the chunk
- * @how: what for, and whether to wait
- * @addr: first byte; on success and with -EAGAIN, advanced past the pages that were tried,
- *	which may be fewer than all
- * @last: last byte
- *
- * Context: process, may sleep; with a mmget() reference on the mm. Takes the mmap_lock.
- * Return: 0; -EFAULT (not mapped, not with this right, or secret memory or a shadow stack),
- * -ENOMEM, -EINTR (killed), -EAGAIN (it would have to wait, or a page is invalidated each time:
- * the next copy will miss it and begin another fault).
+/*
+ * Bring pages of a chunk in. @how: what for, and whether to wait. @addr: first byte; on success and
+ * with -EAGAIN, advanced past the pages that were tried, which may be fewer than all. Context:
+ * process; with a mmget() reference on the mm. Takes the mmap_lock. Returns 0; -EFAULT (not mapped,
+ * not with this right, or secret memory or a shadow stack), -ENOMEM, -EINTR (killed), -EAGAIN (it
+ * would have to wait, or a page is invalidated each time: the next copy will miss it and begin
+ * another fault).
  */
 int smr_chunk_fault(struct smr_chunk *c, const struct smr_populate *how,
 		    u64 *addr, u64 last)

@@ -557,25 +557,16 @@ static int count_pages(u64 start, u64 length, unsigned long *npages)
 	return 0;
 }
 
-/**
- * smr_pinned_create() - pin a range of the calling process
- * @pd: of the region; its device's verbs wait for faults
- * @room: zeroed memory for it, in a struct that is freed after the last smr_mem_put(); NULL: it
- *	is allocated
- * @start: first byte
- * @length: bytes; 0 creates an empty memory
- * @writable: the memory will be written to
- *
- * The pages count against RLIMIT_MEMLOCK. Copy-on-write is broken beforehand
- * as for any long-term pin, so that process and device see the same pages.
- *
- * The verb waits for a page as a prefetch does, so that it does not delay the removal of the
- * device. If it stops waiting, the pages pinned so far are unpinned when the page has arrived.
- *
- * Context: process, may sleep; killable.
- * Return: the memory, or an ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is not mapped, or not
- * writable), -ENOMEM (also: too much for RLIMIT_MEMLOCK), -EINTR or -ERESTARTSYS (killed), -EIO
- * (the device is being removed).
+/*
+ * Pin a range of the calling process. @pd: of the region; its device's verbs wait for faults.
+ * @room: zeroed memory for it, in a struct that is freed after the last smr_mem_put(); NULL: it is
+ * allocated. @length: bytes; 0 creates an empty memory. @writable: the memory will be written to.
+ * The pages count against RLIMIT_MEMLOCK. Copy-on-write is broken beforehand as for any long-term
+ * pin, so that process and device see the same pages. The verb waits for a page as a prefetch does,
+ * so that it does not delay the removal of the device. If it stops waiting, the pages pinned so far
+ * are unpinned when the page has arrived. Context: process; killable. Returns the memory, or an
+ * ERR_PTR: -EINVAL (it wraps), -EFAULT (a page is not mapped, or not writable), -ENOMEM (also: too
+ * much for RLIMIT_MEMLOCK), -EINTR or -ERESTARTSYS (killed), -EIO (the device is being removed).
  */
 struct smr_mem *smr_pinned_create(const struct smr_pd *pd,
 				  struct smr_pinned *room, u64 start,

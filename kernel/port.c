@@ -42,14 +42,11 @@
 #define PMA_PORT	1
 #define PMA_ALL_PORTS	0xff
 
-/**
- * smr_port_is_heard() - do packets received by a netdev reach softmr's sockets?
- * @ndev: the netdev
- *
- * Packets of a VRF reach only sockets of this VRF, and softmr's sockets belong to none. The
- * administrator can change that by net.ipv4.udp_l3mdev_accept (also for IPv6).
- *
- * Return: false if it is in a VRF whose packets do not reach them.
+/*
+ * Do packets received by a netdev reach softmr's sockets? Packets of a VRF reach only sockets of
+ * this VRF, and softmr's sockets belong to none. The administrator can change that by
+ * net.ipv4.udp_l3mdev_accept (also for IPv6). Returns false if it is in a VRF whose packets do not
+ * reach them.
  */
 bool smr_port_is_heard(const struct net_device *ndev)
 {
@@ -60,12 +57,7 @@ bool smr_port_is_heard(const struct net_device *ndev)
 	return true;
 }
 
-/**
- * smr_port_state() - the state of a port on a netdev
- * @ndev: the netdev
- *
- * Return: IB_PORT_ACTIVE or IB_PORT_DOWN.
- */
+/* The state of a port on a netdev. Returns IB_PORT_ACTIVE or IB_PORT_DOWN. */
 enum ib_port_state smr_port_state(const struct net_device *ndev)
 {
 	return smr_port_is_heard(ndev) ? smr_compat_ndev_port_state(ndev) :

@@ -24,12 +24,9 @@ static void watch_end(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(watch_work, watch_end);
 
-/**
- * smr_watch() - keep counts for the next seconds
- *
- * Turning the counts on and off patches code on all CPUs, so the caller must be privileged.
- *
- * Context: process, may sleep.
+/*
+ * Keep counts for the next seconds. Turning the counts on and off patches code on all CPUs, so the
+ * caller must be privileged.
  */
 void smr_watch(void)
 {
@@ -38,11 +35,7 @@ void smr_watch(void)
 	static_branch_enable(&smr_watched);
 }
 
-/**
- * smr_watch_fini() - stop counting at the end of the module; smr_watch() is not called again
- *
- * Context: process, may sleep.
- */
+/* Stop counting at the end of the module; smr_watch() is not called again. */
 void smr_watch_fini(void)
 {
 	cancel_delayed_work_sync(&watch_work);

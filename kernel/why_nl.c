@@ -119,19 +119,12 @@ static struct genl_family family = {
 	.resv_start_op = SMR_GENL_WATCH + 1,
 };
 
-/**
- * smr_why_nl_register() - register the netlink family
- *
- * Return: 0 or an errno.
- */
 int smr_why_nl_register(void)
 {
 	return genl_register_family(&family);
 }
 
-/**
- * smr_why_nl_unregister() - unregister the netlink family; waits for running dumps
- */
+/* Unregister the netlink family; waits for running dumps. */
 void smr_why_nl_unregister(void)
 {
 	genl_unregister_family(&family);

@@ -231,11 +231,9 @@ static bool kept(void)
 #endif
 }
 
-/**
- * smr_crc_fold_open() - detect the instructions of the CPU
- *
- * Context: process, when the module is loaded.
- * Return: true if smr_crc_fold() can be used.
+/*
+ * Detect the instructions of the CPU. Context: process, when the module is loaded. Returns true if
+ * smr_crc_fold() can be used.
  */
 bool __init smr_crc_fold_open(void)
 {
@@ -247,12 +245,9 @@ bool __init smr_crc_fold_open(void)
 	return true;
 }
 
-/**
- * smr_crc_section_begin() - begin to use the registers
- * @section: its @left is 0
- *
- * Context: any, after smr_crc_fold_open() has returned true.
- * Return: false: they cannot be used here, in an interrupt while they were in use.
+/*
+ * Begin to use the registers. @section: its @left is 0. Context: any, after smr_crc_fold_open() has
+ * returned true. Returns false: they cannot be used here, in an interrupt while they were in use.
  */
 bool smr_crc_section_begin(struct smr_crc_section *section)
 {
@@ -263,10 +258,7 @@ bool smr_crc_section_begin(struct smr_crc_section *section)
 	return true;
 }
 
-/**
- * smr_crc_section_end() - end the use of the registers
- * @section: may be used again
- */
+/* End the use of the registers. @section: may be used again. */
 void smr_crc_section_end(struct smr_crc_section *section)
 {
 	if (!section->left)

@@ -49,40 +49,25 @@ static enum hrtimer_restart rto_timer_fn(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/**
- * smr_completer_init() - initialize a completer
- * @qp: the QP
- */
 void smr_completer_init(struct smr_qp *qp)
 {
 	skb_queue_head_init(&qp->comp.queue);
 	smr_rto_init(&qp->rto, rto_timer_fn);
 }
 
-/**
- * smr_completer_stop() - stop the timer
- * @qp: paused, so that its tasks do not restart the timer
- *
- * Context: process, may sleep.
- */
+/* Stop the timer. @qp: paused, so that its tasks do not restart the timer. */
 void smr_completer_stop(struct smr_qp *qp)
 {
 	smr_rto_stop(&qp->rto);
 }
 
-/**
- * smr_completer_fini() - free the resources of a completer
- * @qp: its tasks will not run again
- */
+/* Free the resources of a completer. @qp: its tasks will not run again. */
 void smr_completer_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->comp.queue);
 }
 
-/**
- * smr_completer_reset() - return a completer to its initial state
- * @qp: paused; its timer is stopped
- */
+/* Return a completer to its initial state. @qp: paused; its timer is stopped. */
 void smr_completer_reset(struct smr_qp *qp)
 {
 	struct smr_completer *comp = &qp->comp;
@@ -524,13 +509,9 @@ static void comp_timeout(struct smr_qp *qp)
 	smr_out_retry(qp, true);
 }
 
-/**
- * smr_completer_run() - handle one answer
- * @qp: the caller owns its send task
- * @budget: its budget
- *
- * Context: as @budget says.
- * Return: SMR_STEP_WAIT if no other answer is queued.
+/*
+ * Handle one answer. @qp: the caller owns its send task. Context: as @budget says. Returns
+ * SMR_STEP_WAIT if no other answer is queued.
  */
 enum smr_step smr_completer_run(struct smr_qp *qp, struct smr_budget *budget)
 {

@@ -29,11 +29,7 @@
 /* PSNs by which it grows after congestion or loss */
 #define WINDOW_STEP	16
 
-/**
- * smr_cwnd_reset() - return the window to its initial size
- * @w: the window
- * @psn: the next PSN to send
- */
+/* Return the window to its initial size. @psn: the next PSN to send. */
 void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
 {
 	*w = (struct smr_cwnd){
@@ -46,12 +42,9 @@ void smr_cwnd_reset(struct smr_cwnd *w, u32 psn)
 	};
 }
 
-/**
- * smr_cwnd_max() - the maximum window of a path
- * @least_us: the minimum round-trip time, in us
- * @mtu: maximum bytes per PSN
- *
- * Return: PSNs.
+/*
+ * The maximum window of a path. @least_us: the minimum round-trip time, in us. @mtu: maximum bytes
+ * per PSN. Returns PSNs.
  */
 u32 smr_cwnd_max(u32 least_us, u32 mtu)
 {
@@ -60,12 +53,9 @@ u32 smr_cwnd_max(u32 least_us, u32 mtu)
 	return clamp_t(u32, FAR_MAX_BYTES / mtu, WINDOW_MAX, FAR_MAX);
 }
 
-/**
- * smr_cwnd_grow() - grow the window after a whole window was acknowledged
- * @w: the window
- * @max: smr_cwnd_max()
- *
- * It doubles until the size is @w->threshold.
+/*
+ * Grow the window after a whole window was acknowledged. It doubles until the size is
+ * @w->threshold.
  */
 void smr_cwnd_grow(struct smr_cwnd *w, u32 max)
 {
@@ -75,12 +65,10 @@ void smr_cwnd_grow(struct smr_cwnd *w, u32 max)
 	w->size = min(w->size + more, max);
 }
 
-/**
- * smr_cwnd_shrink() - shrink the window after a loss, when everything is retransmitted
- * @w: the window
- * @max_psn: one past the highest PSN ever sent
- * @late: a timer has fired: packets may be lost, or queued in a slow network. Retransmissions
- *	may add to them, so the window becomes minimal
+/*
+ * Shrink the window after a loss, when everything is retransmitted. @max_psn: one past the highest
+ * PSN ever sent. @late: a timer has fired: packets may be lost, or queued in a slow network.
+ * Retransmissions may add to them, so the window becomes minimal.
  */
 void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late)
 {
@@ -90,13 +78,9 @@ void smr_cwnd_shrink(struct smr_cwnd *w, u32 max_psn, bool late)
 	w->size = late ? SMR_CWND_MIN : w->threshold;
 }
 
-/**
- * smr_cwnd_set_rate() - set how fast a send side may send
- * @w: the window
- * @kbps: kbit/s; 0: without a limit
- * @mtu: maximum bytes per PSN
- *
- * In one burst it may send what the rate sends in a millisecond, and at least a packet.
+/*
+ * Set how fast a send side may send. @kbps: kbit/s; 0: without a limit. @mtu: maximum bytes per
+ * PSN. In one burst it may send what the rate sends in a millisecond, and at least a packet.
  */
 void smr_cwnd_set_rate(struct smr_cwnd *w, u32 kbps, u32 mtu)
 {

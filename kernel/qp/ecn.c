@@ -22,15 +22,11 @@
 /* Minimum interval between CNPs of a QP, as in adapters (A17.9.3 sets no limit) */
 #define CNP_INTERVAL_NS	(50 * NSEC_PER_USEC)
 
-/**
- * smr_ecn_path() - set ECT if the user asks for ECN
- * @qp: the QP; its path was set from @attr
- * @attr: the address; the user asks for ECN by the ECN bits of its traffic class
- *
- * ECT(1) now denotes another kind of sender (RFC 9331), and only the network may set CE. So
- * whichever of the bits the user sets, the packets have ECT(0).
- *
- * Context: any; the QP is paused.
+/*
+ * Set ECT if the user asks for ECN. @qp: the QP; its path was set from @attr. @attr: the address;
+ * the user asks for ECN by the ECN bits of its traffic class. ECT(1) now denotes another kind of
+ * sender (RFC 9331), and only the network may set CE. So whichever of the bits the user sets, the
+ * packets have ECT(0). Context: any; the QP is paused.
  */
 void smr_ecn_path(struct smr_qp *qp, const struct rdma_ah_attr *attr)
 {
@@ -73,17 +69,12 @@ static void narrow(struct smr_qp *qp)
 			       cwnd->size, cwnd->congestion, cwnd->rate);
 }
 
-/**
- * smr_ecn_marked() - handle a packet with a congestion mark
- * @qp: the receiving QP
- * @hdr: the packet's headers; its ICRC is correct
- * @count: number of such packets
- *
- * Packets without data are only counted: they do not cause the queue. The data of a READ
- * arrives as fast as the QP's own window allows, so that window shrinks, too. If a CNP cannot
- * be sent, it is sent for the next marked packet.
- *
- * Context: any; called by the task of that side.
+/*
+ * Handle a packet with a congestion mark. @hdr: the packet's headers; its ICRC is correct. @count:
+ * number of such packets. Packets without data are only counted: they do not cause the queue. The
+ * data of a READ arrives as fast as the QP's own window allows, so that window shrinks, too. If a
+ * CNP cannot be sent, it is sent for the next marked packet. Context: any; called by the task of
+ * that side.
  */
 void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 {
@@ -109,15 +100,10 @@ void smr_ecn_marked(struct smr_qp *qp, const struct smr_hdr *hdr, u32 count)
 			   hdr->psn);
 }
 
-/**
- * smr_ecn_notified() - handle a CNP
- * @qp: the QP, a reliable one; the packet is from its peer's address
- * @hdr: the CNP's headers; its ICRC is correct
- *
- * A CNP has no PSN, so a stale or forged one cannot be recognised. smr_cwnd_marked() limits its
- * effect.
- *
- * Context: any; called by the send task.
+/*
+ * Handle a CNP. @qp: the QP, a reliable one; the packet is from its peer's address. @hdr: the CNP's
+ * headers; its ICRC is correct. A CNP has no PSN, so a stale or forged one cannot be recognised.
+ * smr_cwnd_marked() limits its effect. Context: any; called by the send task.
  */
 void smr_ecn_notified(struct smr_qp *qp, const struct smr_hdr *hdr)
 {

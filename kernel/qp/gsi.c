@@ -12,12 +12,9 @@
 /* IBTA 3.5.3 */
 #define GSI_QPN	1
 
-/**
- * smr_gsi_publish() - put a device's QP1 into the table
- * @qp: complete in all other respects
- *
- * Context: process.
- * Return: 0; -EBUSY: the device already has one; -ENOMEM.
+/*
+ * Put a device's QP1 into the table. @qp: complete in all other respects. Returns 0; -EBUSY: the
+ * device already has one; -ENOMEM.
  */
 int smr_gsi_publish(struct smr_qp *qp)
 {
@@ -32,12 +29,7 @@ int smr_gsi_publish(struct smr_qp *qp)
 	return ret;
 }
 
-/**
- * smr_gsi_unpublish() - remove a device's QP1 from the table
- * @qp: the QP
- *
- * Context: process, may sleep.
- */
+/* Remove a device's QP1 from the table. */
 void smr_gsi_unpublish(struct smr_qp *qp)
 {
 	xa_erase(&qp->env->tab->gsi, qp->handle->qpn);
@@ -62,15 +54,10 @@ static struct smr_qp *gsi_find(struct smr_qptab *tab,
 	return NULL;
 }
 
-/**
- * smr_qp_find_at() - find the QP that a packet is for
- * @tab: the namespace's table
- * @qpn: the number
- * @daddr: the packet's destination, IPv4 in its mapped form
- * @iif: the index of the netdev that received it
- *
- * Context: any, inside an RCU read section.
- * Return: the QP with a reference, which smr_qp_put() drops; or NULL.
+/*
+ * Find the QP that a packet is for. @daddr: the packet's destination, IPv4 in its mapped form.
+ * @iif: the index of the netdev that received it. Context: any, inside an RCU read section. Returns
+ * the QP with a reference, which smr_qp_put() drops; or NULL.
  */
 struct smr_qp *smr_qp_find_at(struct smr_qptab *tab, u32 qpn,
 			      const struct in6_addr *daddr, int iif)

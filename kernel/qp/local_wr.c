@@ -28,10 +28,9 @@ static void inval_run(struct smr_ref_waiter *waiter)
 	task->put(task);
 }
 
-/**
- * smr_inval_init() - initialize a side's pending invalidate; none is pending
- * @inv: zeroed
- * @task: of that side; it runs when the invalidate can be finished
+/*
+ * Initialize a side's pending invalidate; none is pending. @task: of that side; it runs when the
+ * invalidate can be finished.
  */
 void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
 {
@@ -40,17 +39,12 @@ void smr_inval_init(struct smr_inval *inv, struct smr_task *task)
 	inv->task = task;
 }
 
-/**
- * smr_inval_exec() - invalidate a window, or a fast-registered region
- * @qp: the QP whose consumer, or whose peer, asks for it
- * @inv: of that side; none is pending
- * @pd: the protection domain that the key must belong to
- * @rkey: the key
- *
- * Context: any; called by the task that owns @inv.
- * Return: 0; -EAGAIN: it has begun: the key is invalid, but spans are left. The task runs when
- * they have ended, and calls smr_inval_finish(). Or the errors of smr_mw_invalidate() and
- * smr_kmr_invalidate().
+/*
+ * Invalidate a window, or a fast-registered region. @qp: the QP whose consumer, or whose peer, asks
+ * for it. @inv: of that side; none is pending. @pd: the protection domain that the key must belong
+ * to. Context: any; called by the task that owns @inv. Returns 0; -EAGAIN: it has begun: the key is
+ * invalid, but spans are left. The task runs when they have ended, and calls smr_inval_finish(). Or
+ * the errors of smr_mw_invalidate() and smr_kmr_invalidate().
  */
 int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 		   const struct smr_pd *pd, u32 rkey)
@@ -67,13 +61,10 @@ int smr_inval_exec(struct smr_qp *qp, struct smr_inval *inv,
 	return err;
 }
 
-/**
- * smr_inval_finish() - finish an invalidate or a bind that has begun
- * @qp: the QP, in any state
- * @inv: of a side
- *
- * Context: any but hard interrupts; called by the task that owns @inv, or while that is paused.
- * Return: 0: none is pending; -EAGAIN: spans are left, and the task runs when they have ended.
+/*
+ * Finish an invalidate or a bind that has begun. @qp: the QP, in any state. Context: any but hard
+ * interrupts; called by the task that owns @inv, or while that is paused. Returns 0: none is
+ * pending; -EAGAIN: spans are left, and the task runs when they have ended.
  */
 int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 {
@@ -93,13 +84,7 @@ int smr_inval_finish(struct smr_qp *qp, struct smr_inval *inv)
 	return err;
 }
 
-/**
- * smr_inval_finish_sync() - wait until an invalidate or a bind that has begun is finished
- * @qp: the QP, paused
- * @inv: of a side
- *
- * Context: process, may sleep.
- */
+/* Wait until an invalidate or a bind that has begun is finished. */
 void smr_inval_finish_sync(struct smr_qp *qp, struct smr_inval *inv)
 {
 	while (smr_inval_finish(qp, inv))
@@ -136,18 +121,13 @@ static int local_wr_try(struct smr_qp *qp, const struct smr_swqe *wqe)
 	}
 }
 
-/**
- * smr_local_wr_exec() - execute a work request of the kind SMR_WR_LOCAL
- * @qp: the QP it was posted to
- * @wqe: the work request; all earlier ones have completed
- *
- * IBTA 10.6.7.2: a bind takes effect before any later work request begins,
- * and a local invalidate waits for those before it. A request that has begun, and waits for spans,
- * is finished even if the QP has failed.
- *
- * Context: any; called by the send task.
- * Return: SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy through the key
- * that it ends, and the task runs when they are done; SMR_STEP_DEFER: another QP is about to
+/*
+ * Execute a work request of the kind SMR_WR_LOCAL. @qp: the QP it was posted to. @wqe: the work
+ * request; all earlier ones have completed. IBTA 10.6.7.2: a bind takes effect before any later
+ * work request begins, and a local invalidate waits for those before it. A request that has begun,
+ * and waits for spans, is finished even if the QP has failed. Context: any; called by the send
+ * task. Returns SMR_STEP_DONE: it has completed; SMR_STEP_WAIT: other CPUs still copy through the
+ * key that it ends, and the task runs when they are done; SMR_STEP_DEFER: another QP is about to
  * bind the window.
  */
 enum smr_step smr_local_wr_exec(struct smr_qp *qp, const struct smr_swqe *wqe)

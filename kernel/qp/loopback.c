@@ -47,14 +47,10 @@ static bool diversion_ended(struct smr_qp *qp)
 	return ended;
 }
 
-/**
- * smr_loopback_usable() - can this QP's next message use the shortcut?
- * @qp: the caller owns its send task
- *
- * It can if the route ends at this host, the link has the shortcut enabled, no capture wants the
- * message, and nothing is in flight on the wire that the message could overtake.
- *
- * Return: true if it may.
+/*
+ * Can this QP's next message use the shortcut? @qp: the caller owns its send task. It can if the
+ * route ends at this host, the link has the shortcut enabled, no capture wants the message, and
+ * nothing is in flight on the wire that the message could overtake. Returns true if it may.
  */
 bool smr_loopback_usable(struct smr_qp *qp)
 {
@@ -93,14 +89,9 @@ static bool peer_connected(const struct smr_qp *qp, const struct smr_qp *peer)
 	       ipv6_addr_equal(&theirs->own, &ours->peer);
 }
 
-/**
- * smr_loopback_dropped() - count and log that an operation may not access this QP
- * @qp: the QP
- * @local: the operation, in its inbox or about to be put there
- *
- * Does for an operation what rx_lookup() does for a packet.
- *
- * Context: any.
+/*
+ * Count and log that an operation may not access this QP. @local: the operation, in its inbox or
+ * about to be put there. Does for an operation what rx_lookup() does for a packet.
  */
 void smr_loopback_dropped(struct smr_qp *qp, const struct smr_local *local)
 {
@@ -162,16 +153,13 @@ static bool inbox_put(struct smr_qp *peer, struct smr_local *local)
 	return !cmpxchg(&peer->resp.inbox, NULL, local);
 }
 
-/**
- * smr_loopback_hand() - hand a work request to the peer's responder
- * @qp: the requester's QP, for which smr_loopback_usable() is true
- * @wqe: the work request; @qp->req.hdr has the headers that an ONLY packet would have
- * @budget: budget for running the responder here
- *
- * Usually the responder has run, and has answered, when this returns. If there is no such peer,
- * or its inbox is in use, there is no answer, as if the packet was lost on the wire.
- *
- * Context: as @budget says; called by the send task. Disables BH.
+/*
+ * Hand a work request to the peer's responder. @qp: the requester's QP, for which
+ * smr_loopback_usable() is true. @wqe: the work request; @qp->req.hdr has the headers that an ONLY
+ * packet would have. @budget: budget for running the responder here. Usually the responder has run,
+ * and has answered, when this returns. If there is no such peer, or its inbox is in use, there is
+ * no answer, as if the packet was lost on the wire. Context: as @budget says; called by the send
+ * task. Disables BH.
  */
 void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		       struct smr_budget *budget)
@@ -203,18 +191,11 @@ void smr_loopback_hand(struct smr_qp *qp, struct smr_swqe *wqe,
 		smr_qp_put(peer);
 }
 
-/**
- * smr_loopback_answer() - give an operation back to its requester
- * @qp: the responder's QP
- * @local: the operation, in its inbox
- * @answer: the kind of answer
- * @syndrome: of the reply
- * @psn: of the reply
- * @budget: budget for running the requester here
- *
- * After this, the requester's QP may be freed at any time.
- *
- * Context: as @budget says; called by the response task, or while that is paused.
+/*
+ * Give an operation back to its requester. @local: the operation, in its inbox. @answer: the kind
+ * of answer. @budget: budget for running the requester here. After this, the requester's QP may be
+ * freed at any time. Context: as @budget says; called by the response task, or while that is
+ * paused.
  */
 void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 			 enum smr_local_answer answer, u8 syndrome, u32 psn,
@@ -236,12 +217,9 @@ void smr_loopback_answer(struct smr_qp *qp, struct smr_local *local,
 	smr_qp_put(src);
 }
 
-/**
- * smr_loopback_check() - may a local operation access this QP?
- * @qp: the caller owns its response task
- * @local: the operation
- *
- * Return: true if it may. Otherwise the reason is logged.
+/*
+ * May a local operation access this QP? @qp: the caller owns its response task. Returns true if it
+ * may. Otherwise the reason is logged.
  */
 bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local)
 {
@@ -252,16 +230,11 @@ bool smr_loopback_check(struct smr_qp *qp, const struct smr_local *local)
 	return false;
 }
 
-/**
- * smr_loopback_fault() - ask the requester to bring its pages in
- * @local: the operation
- * @budget: budget for running the requester here
- *
- * The responder does not bring them in itself: a process can delay its own pages, and other
- * processes must not wait for that. It leaves the operation alone until the requester has run it
- * again, or cancels.
- *
- * Context: as @budget says; called by the response task.
+/*
+ * Ask the requester to bring its pages in. @budget: budget for running the requester here. The
+ * responder does not bring them in itself: a process can delay its own pages, and other processes
+ * must not wait for that. It leaves the operation alone until the requester has run it again, or
+ * cancels. Context: as @budget says; called by the response task.
  */
 void smr_loopback_fault(struct smr_local *local, struct smr_budget *budget)
 {
@@ -309,16 +282,12 @@ static void local_resume(struct smr_qp *qp, struct smr_budget *budget)
 	smr_qp_put(peer);
 }
 
-/**
- * smr_loopback_cancel() - ask for the answer to an operation that nobody waits for any more
- * @qp: the requester's QP, which has handed over an operation
- * @budget: budget for running the responder here
- *
- * Unless the responder has executed the operation, or is about to, it answers that it was
- * dropped: first of all in its next step, whatever it waits for. If its task waits in a
- * workqueue, it runs here, except on PREEMPT_RT.
- *
- * Context: as @budget says; called by the send task, or while it is paused.
+/*
+ * Ask for the answer to an operation that nobody waits for any more. @qp: the requester's QP, which
+ * has handed over an operation. @budget: budget for running the responder here. Unless the
+ * responder has executed the operation, or is about to, it answers that it was dropped: first of
+ * all in its next step, whatever it waits for. If its task waits in a workqueue, it runs here,
+ * except on PREEMPT_RT. Context: as @budget says; called by the send task, or while it is paused.
  */
 void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
 {
@@ -335,15 +304,10 @@ void smr_loopback_cancel(struct smr_qp *qp, struct smr_budget *budget)
 	smr_qp_put(peer);
 }
 
-/**
- * smr_loopback_resume() - bring in pages for the responder, and run it again
- * @qp: the caller owns its send task
- * @up: its state is RTS or SQD
- * @budget: the budget
- *
- * Context: as @budget says.
- * Return: SMR_STEP_WAIT until the fault or the responder runs the task, or if it is not up;
- *	SMR_STEP_DEFER or SMR_STEP_DONE.
+/*
+ * Bring in pages for the responder, and run it again. @qp: the caller owns its send task. @up: its
+ * state is RTS or SQD. Context: as @budget says. Returns SMR_STEP_WAIT until the fault or the
+ * responder runs the task, or if it is not up; SMR_STEP_DEFER or SMR_STEP_DONE.
  */
 enum smr_step smr_loopback_resume(struct smr_qp *qp, bool up,
 				  struct smr_budget *budget)
@@ -373,12 +337,7 @@ static bool handed_back(const struct smr_qp *qp)
 	return state == SMR_LOCAL_IDLE || state == SMR_LOCAL_ANSWERED;
 }
 
-/**
- * smr_loopback_refuse() - answer the operation in the inbox of a QP: it was dropped
- * @qp: the QP, paused
- *
- * Context: process.
- */
+/* Answer the operation in the inbox of a QP: it was dropped. */
 void smr_loopback_refuse(struct smr_qp *qp)
 {
 	struct smr_budget budget = { .left = SMR_BUDGET_SOFTIRQ };
@@ -388,15 +347,10 @@ void smr_loopback_refuse(struct smr_qp *qp)
 		smr_loopback_answer(qp, local, SMR_LOCAL_DROPPED, 0, 0, &budget);
 }
 
-/**
- * smr_loopback_flush() - end a paused QP's operations, in both directions
- * @qp: the QP, paused
- *
- * First answer the operation in its inbox, then wait for its own operation. In the other order,
- * two QPs that are flushed at the same time would deadlock. A requester that has found the QP
- * before may still put an operation into the inbox.
- *
- * Context: process, may sleep.
+/*
+ * End a paused QP's operations, in both directions. First answer the operation in its inbox, then
+ * wait for its own operation. In the other order, two QPs that are flushed at the same time would
+ * deadlock. A requester that has found the QP before may still put an operation into the inbox.
  */
 void smr_loopback_flush(struct smr_qp *qp)
 {

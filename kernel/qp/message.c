@@ -18,15 +18,10 @@
 #include "sgl.h"
 #include "stats.h"
 
-/**
- * smr_message_may_begin() - can a waiting work request start now?
- * @qp: the caller owns its send task
- * @wqe: the next work request
- * @wr: properties of its opcode
- *
- * IBTA 10.8.3.3 for the fence.
- *
- * Return: false if it must wait for the QP's state, or for READs and atomics.
+/*
+ * Can a waiting work request start now? @qp: the caller owns its send task. @wqe: the next work
+ * request. @wr: properties of its opcode. IBTA 10.8.3.3 for the fence. Returns false if it must
+ * wait for the QP's state, or for READs and atomics.
  */
 bool smr_message_may_begin(struct smr_qp *qp, const struct smr_swqe *wqe,
 			   const struct smr_wr_info *wr)
@@ -49,23 +44,16 @@ static void message_begin_at(struct smr_qp *qp, struct smr_swqe *wqe, u32 psn)
 	smr_send_begin(qp, wqe, psn, wqe->npsn);
 }
 
-/**
- * smr_message_begin() - assign the next PSNs to a work request
- * @qp: the caller owns its send task
- * @wqe: the work request; its npsn is set
+/*
+ * Assign the next PSNs to a work request. @qp: the caller owns its send task. @wqe: the work
+ * request; its npsn is set.
  */
 void smr_message_begin(struct smr_qp *qp, struct smr_swqe *wqe)
 {
 	message_begin_at(qp, wqe, qp->snd.psn);
 }
 
-/**
- * smr_message_key() - count a refused key of a work request's list
- * @qp: the QP
- * @verdict: the reason
- *
- * Return: the status of the work request.
- */
+/* Count a refused key of a work request's list. Returns the status of the work request. */
 u8 smr_message_key(struct smr_qp *qp, enum smr_key_verdict verdict)
 {
 	smr_qp_key(qp, verdict);
@@ -169,17 +157,11 @@ static enum smr_key_verdict message_open(struct smr_message *m)
 			    (u64)(m->end - m->first) * m->qp->mtu);
 }
 
-/**
- * smr_message_sent() - handle the result of sending packets of a message
- * @m: the message
- * @budget: the budget
- * @sent: number of PSNs of these packets
- * @err: 0, SMR_PAGE_MISSING, or an errno
- *
- * A work request with a local error completes after all earlier ones, see wqe_refuse().
- *
- * Context: as @budget says; called by the send task.
- * Return: the outcome of the step.
+/*
+ * Handle the result of sending packets of a message. @sent: number of PSNs of these packets. @err:
+ * 0, SMR_PAGE_MISSING, or an errno. A work request with a local error completes after all earlier
+ * ones, see wqe_refuse(). Context: as @budget says; called by the send task. Returns the outcome of
+ * the step.
  */
 enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 			       u32 sent, int err)
@@ -210,13 +192,10 @@ enum smr_step smr_message_sent(struct smr_message *m, struct smr_budget *budget,
 	return SMR_STEP_DONE;
 }
 
-/**
- * smr_message_send() - send as much of a SEND or WRITE as fits into the window and a train
- * @m: the message, of which @first is set
- * @budget: the budget
- *
- * Context: as @budget says; called by the send task.
- * Return: the outcome of the step.
+/*
+ * Send as much of a SEND or WRITE as fits into the window and a train. @m: the message, of which
+ * @first is set. Context: as @budget says; called by the send task. Returns the outcome of the
+ * step.
  */
 enum smr_step smr_message_send(struct smr_message *m, struct smr_budget *budget)
 {
@@ -238,10 +217,9 @@ enum smr_step smr_message_send(struct smr_message *m, struct smr_budget *budget)
 	return ret;
 }
 
-/**
- * smr_message_done() - finish a message that was sent completely
- * @qp: the caller owns its send task
- * @wqe: its next work request
+/*
+ * Finish a message that was sent completely. @qp: the caller owns its send task. @wqe: its next
+ * work request.
  */
 void smr_message_done(struct smr_qp *qp, struct smr_swqe *wqe)
 {
@@ -364,21 +342,14 @@ static void several_begin(const struct smr_message *m, u32 n)
 	}
 }
 
-/**
- * smr_message_send_several() - send a message and those that follow it in one train
- * @m: the message, which has started
- * @budget: the budget
- * @step: set to the outcome of the step
- *
- * Consecutive messages of one packet each are sent together if they have the same length: a
- * list was posted, or the consumer posts faster than this task sends. One ACK acknowledges them
- * all. A message whose key is refused, or whose page is missing, waits, with all that follow
- * it, for the next train.
- *
- * Not used on UC: if the stack splits a train and drops its end, all of it is sent again.
- *
- * Context: as @budget says; called by the send task.
- * Return: false if nothing was sent; then send the message alone.
+/*
+ * Send a message and those that follow it in one train. @m: the message, which has started. @step:
+ * set to the outcome of the step. Consecutive messages of one packet each are sent together if they
+ * have the same length: a list was posted, or the consumer posts faster than this task sends. One
+ * ACK acknowledges them all. A message whose key is refused, or whose page is missing, waits, with
+ * all that follow it, for the next train. Not used on UC: if the stack splits a train and drops its
+ * end, all of it is sent again. Context: as @budget says; called by the send task. Returns false if
+ * nothing was sent; then send the message alone.
  */
 bool smr_message_send_several(struct smr_message *m, struct smr_budget *budget,
 			      enum smr_step *step)

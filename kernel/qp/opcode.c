@@ -128,12 +128,7 @@ static const struct service services[] = {
 	[IB_QPT_XRC_TGT] = SERVICE(XRC, rc_info),
 };
 
-/**
- * smr_qp_service() - the transport of a type of QP
- * @type: any value
- *
- * Return: enum smr_transport, or -EOPNOTSUPP.
- */
+/* The transport of a type of QP. Returns enum smr_transport, or -EOPNOTSUPP. */
 int smr_qp_service(enum ib_qp_type type)
 {
 	if (type >= ARRAY_SIZE(services) || !services[type].transport)
@@ -141,12 +136,9 @@ int smr_qp_service(enum ib_qp_type type)
 	return services[type].transport - 1;
 }
 
-/**
- * smr_wr_info() - look up a work request's opcode
- * @type: the QP's type, one that smr_qp_service() knows
- * @opcode: any value
- *
- * Return: its properties, or NULL: not supported by a QP of that type.
+/*
+ * Look up a work request's opcode. @type: the QP's type, one that smr_qp_service() knows. Returns
+ * its properties, or NULL: not supported by a QP of that type.
  */
 const struct smr_wr_info *smr_wr_info(enum ib_qp_type type, u8 opcode)
 {

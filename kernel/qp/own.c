@@ -29,13 +29,7 @@ struct smr_own_cpu {
 	struct slot slots[SLOTS];
 };
 
-/**
- * smr_own_init() - initialize the cache of a device's addresses
- * @own: zeroed
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
+/* Initialize the cache of a device's addresses. */
 int smr_own_init(struct smr_own *own)
 {
 	/* Unused slots have 0. */
@@ -44,10 +38,7 @@ int smr_own_init(struct smr_own *own)
 	return own->cpus ? 0 : -ENOMEM;
 }
 
-/**
- * smr_own_fini() - free the cache of a device's addresses
- * @own: initialised, or zeroed
- */
+/* Free the cache of a device's addresses. */
 void smr_own_fini(struct smr_own *own)
 {
 	free_percpu(own->cpus);
@@ -63,14 +54,10 @@ static struct slot *slot_of(struct smr_own *own, const struct in6_addr *addr)
 	return &this_cpu_ptr(own->cpus)->slots[key % SLOTS];
 }
 
-/**
- * smr_own_knows() - is an address known to be in the GID table?
- * @own: the cache of the device
- * @addr: the address
- * @iif: the netdev's index, if that is part of the address, or 0
- * @removed: set to a value to pass to smr_own_add() after a look-up
- *
- * Return: true if it is; false: look it up in the table.
+/*
+ * Is an address known to be in the GID table? @own: the cache of the device. @iif: the netdev's
+ * index, if that is part of the address, or 0. @removed: set to a value to pass to smr_own_add()
+ * after a look-up. Returns true if it is; false: look it up in the table.
  */
 bool smr_own_knows(struct smr_own *own, const struct in6_addr *addr, int iif,
 		   int *removed)
@@ -88,12 +75,9 @@ bool smr_own_knows(struct smr_own *own, const struct in6_addr *addr, int iif,
 	return known;
 }
 
-/**
- * smr_own_add() - cache an address of the GID table
- * @own: the cache of the device
- * @addr: the address
- * @iif: as for smr_own_knows()
- * @removed: value from smr_own_knows(), which was called before the table was searched
+/*
+ * Cache an address of the GID table. @own: the cache of the device. @removed: value from
+ * smr_own_knows(), which was called before the table was searched.
  */
 void smr_own_add(struct smr_own *own, const struct in6_addr *addr, int iif,
 		 int removed)
@@ -105,12 +89,10 @@ void smr_own_add(struct smr_own *own, const struct in6_addr *addr, int iif,
 	local_irq_restore(flags);
 }
 
-/**
- * smr_own_forget() - drop the caches after an address was removed from the GID table
- * @own: the cache of the device
- *
- * A CPU that found the address before the removal has an older value of @own->removed, so the
- * entry that it adds is not valid.
+/*
+ * Drop the caches after an address was removed from the GID table. @own: the cache of the device. A
+ * CPU that found the address before the removal has an older value of @own->removed, so the entry
+ * that it adds is not valid.
  */
 void smr_own_forget(struct smr_own *own)
 {

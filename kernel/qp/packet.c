@@ -19,12 +19,10 @@
 #include "sgl.h"
 #include "stats.h"
 
-/**
- * smr_req_hdr_init() - set the header fields that all packets of a message share
- * @qp: the caller owns its send task
- * @wqe: the work request; its PSNs are assigned
- * @wr: properties of its opcode
- * @hdr: filled in, except the opcode
+/*
+ * Set the header fields that all packets of a message share. @qp: the caller owns its send task.
+ * @wqe: the work request; its PSNs are assigned. @wr: properties of its opcode. @hdr: filled in,
+ * except the opcode.
  */
 void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 		      const struct smr_wr_info *wr, struct smr_hdr *hdr)
@@ -52,25 +50,16 @@ void smr_req_hdr_init(const struct smr_qp *qp, const struct smr_swqe *wqe,
 	}
 }
 
-/**
- * smr_req_hdr_opcode() - set the BTH opcode
- * @qp: the requester's QP
- * @hdr: the headers
- * @opcode: of the packet, as for RC
- */
+/* Set the BTH opcode. @opcode: of the packet, as for RC. */
 void smr_req_hdr_opcode(const struct smr_qp *qp, struct smr_hdr *hdr, u8 opcode)
 {
 	hdr->opcode = qp->service | opcode;
 	hdr->op = smr_wire_op(hdr->opcode);
 }
 
-/**
- * smr_packet_fill() - write a packet that needs no ICRC
- * @seg: destination
- * @hdr: its headers
- * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
- *
- * Return: 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
+/*
+ * Write a packet that needs no ICRC. @sgl: its payload, of which @hdr->len bytes are taken; may be
+ * NULL for none. Returns 0, SMR_PAGE_MISSING (see qp/paging.h) or -EFAULT.
  */
 int smr_packet_fill(u8 *seg, const struct smr_hdr *hdr, struct smr_sgl *sgl)
 {
@@ -100,16 +89,12 @@ static int packet_fill_sealed(struct smr_miter *from, u8 *seg, const struct smr_
 	return err;
 }
 
-/**
- * smr_packet_append() - append packets to a train that differ only in their PSN
- * @train: begun
- * @hdr: headers of the first packet; the PSNs increase from there
- * @n: number of packets, at least 1
- * @sgl: their payload, of which @hdr->len bytes are taken for each; may be NULL for none
- *
- * Context: any but hard interrupts.
- * Return: number of packets appended. 0: the train is full (never before its first packet). Or
- *	an error of smr_packet_fill(), after which the caller aborts the train.
+/*
+ * Append packets to a train that differ only in their PSN. @hdr: headers of the first packet; the
+ * PSNs increase from there. @n: number of packets, at least 1. @sgl: their payload, of which
+ * @hdr->len bytes are taken for each; may be NULL for none. Context: any but hard interrupts.
+ * Returns number of packets appended. 0: the train is full (never before its first packet). Or an
+ * error of smr_packet_fill(), after which the caller aborts the train.
  */
 int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 		      unsigned int n, struct smr_sgl *sgl)
@@ -138,14 +123,10 @@ int smr_packet_append(struct smr_train *train, const struct smr_hdr *hdr,
 	return err ?: n;
 }
 
-/**
- * smr_packets_leave() - count the packets of a train, and send it
- * @qp: their sender
- * @train: has at least one packet; consumed in any case
- * @refused: of the sending side of @qp
- *
- * Context: any but hard interrupts.
- * Return: as smr_train_send().
+/*
+ * Count the packets of a train, and send it. @train: has at least one packet; consumed in any case.
+ * @refused: of the sending side of @qp. Context: any but hard interrupts. Returns as
+ * smr_train_send().
  */
 int smr_packets_leave(struct smr_qp *qp, struct smr_train *train,
 		      struct smr_refused *refused)
@@ -172,16 +153,11 @@ static int packet_leave(struct smr_qp *qp, struct smr_train *train, int err,
 	return smr_packets_leave(qp, train, refused);
 }
 
-/**
- * smr_packet_send() - send a requester's packet on the wire
- * @qp: its sender; woken after -EAGAIN
- * @path: its path
- * @sport: its UDP source port
- * @hdr: its headers
- * @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none
- *
- * Return: 0; -EAGAIN if the stack does not accept packets; the errors of smr_packet_fill();
- *	other errors if sending again will not help.
+/*
+ * Send a requester's packet on the wire. @qp: its sender; woken after -EAGAIN. @sport: its UDP
+ * source port. @sgl: its payload, of which @hdr->len bytes are taken; may be NULL for none. Returns
+ * 0; -EAGAIN if the stack does not accept packets; the errors of smr_packet_fill(); other errors if
+ * sending again will not help.
  */
 int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 		    const struct smr_hdr *hdr, struct smr_sgl *sgl)
@@ -195,13 +171,10 @@ int smr_packet_send(struct smr_qp *qp, struct smr_path *path, u16 sport,
 	return packet_leave(qp, &train, err, hdr, sgl, &qp->req.refused);
 }
 
-/**
- * smr_packet_send_urgent() - send a packet without payload, ahead of all waiting packets
- * @qp: its sender; woken after -EAGAIN
- * @hdr: its headers; it is sent to the peer
- * @refused: of the sending side of @qp
- *
- * Return: as smr_packet_send().
+/*
+ * Send a packet without payload, ahead of all waiting packets. @qp: its sender; woken after
+ * -EAGAIN. @hdr: its headers; it is sent to the peer. @refused: of the sending side of @qp. Returns
+ * as smr_packet_send().
  */
 int smr_packet_send_urgent(struct smr_qp *qp, const struct smr_hdr *hdr,
 			   struct smr_refused *refused)

@@ -37,11 +37,6 @@ static void paging_run(struct smr_fault_cb *cb, struct smr_budget *budget)
 	task->put(task);
 }
 
-/**
- * smr_paging_init() - initialize a side; it waits for no pages
- * @paging: zeroed
- * @task: its task
- */
 void smr_paging_init(struct smr_paging *paging, struct smr_task *task)
 {
 	paging->cb.get = paging_get;
@@ -85,21 +80,14 @@ static enum smr_step paging_start(struct smr_paging *paging, struct smr_budget *
 	return SMR_STEP_WAIT;
 }
 
-/**
- * smr_paging_fault() - bring in missing pages
- * @paging: of the side, which does not wait for pages now
- * @budget: the task's budget
- * @sgl: an open list, of which a page may be missing. The caller closes it, and opens it again
- *	when the pages are present
- * @write: the pages will be written to
- * @err: set on SMR_STEP_DONE only: -EFAULT or -ENOMEM
- *
- * After a fault has ended, the task retries the same copy. If a page is still missing, this
- * returns the result of the fault.
- *
- * Context: as @budget says; called by the task.
- * Return: SMR_STEP_AGAIN: retry the copy; SMR_STEP_WAIT: the task runs when the fault has ended;
- *	SMR_STEP_DEFER; SMR_STEP_DONE: the pages cannot be brought in.
+/*
+ * Bring in missing pages. @paging: of the side, which does not wait for pages now. @sgl: an open
+ * list, of which a page may be missing. The caller closes it, and opens it again when the pages are
+ * present. @write: the pages will be written to. @err: set on SMR_STEP_DONE only: -EFAULT or
+ * -ENOMEM. After a fault has ended, the task retries the same copy. If a page is still missing,
+ * this returns the result of the fault. Context: as @budget says; called by the task. Returns
+ * SMR_STEP_AGAIN: retry the copy; SMR_STEP_WAIT: the task runs when the fault has ended;
+ * SMR_STEP_DEFER; SMR_STEP_DONE: the pages cannot be brought in.
  */
 enum smr_step smr_paging_fault(struct smr_paging *paging, struct smr_budget *budget,
 			       const struct smr_sgl *sgl, bool write, int *err)
@@ -130,13 +118,9 @@ enum smr_step smr_paging_fault(struct smr_paging *paging, struct smr_budget *bud
 	return SMR_STEP_DONE;
 }
 
-/**
- * smr_paging_cancel() - stop waiting for pages
- * @paging: of the side
- *
- * Does not wait for pages.
- *
- * Context: as smr_fault_leave(); called by the task, or while it is paused.
+/*
+ * Stop waiting for pages. Does not wait for pages. Context: as smr_fault_leave(); called by the
+ * task, or while it is paused.
  */
 void smr_paging_cancel(struct smr_paging *paging)
 {

@@ -57,25 +57,13 @@ static const struct rhashtable_params peer_params = {
 	.automatic_shrinking = true,
 };
 
-/**
- * smr_peers_init() - initialize a namespace's table of peers
- * @peers: the table; free it with smr_peers_fini()
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
+/* Initialize a namespace's table of peers. @peers: the table; free it with smr_peers_fini(). */
 int smr_peers_init(struct smr_peers *peers)
 {
 	spin_lock_init(&peers->lock);
 	return rhashtable_init(&peers->hash, &peer_params);
 }
 
-/**
- * smr_peers_fini() - free a table
- * @peers: the table, empty
- *
- * Context: process, may sleep.
- */
 void smr_peers_fini(struct smr_peers *peers)
 {
 	WARN_ON_ONCE(atomic_read(&peers->hash.nelems));
@@ -151,18 +139,12 @@ static void peer_key_init(struct peer_key *key, const struct smr_path *path, u32
 	key->qpn = qpn;
 }
 
-/**
- * smr_peer_claim() - claim a peer for a QP that is about to be connected to it
- * @peers: of the namespace
- * @claim: of the QP; a peer that it already holds is released on success
- * @path: to the peer
- * @qpn: the peer's QP number
- * @owner: the owner of the QP
- * @may_share: allow it even if another owner's QP is connected to the peer
- *
- * Context: process, may sleep; takes @peers->lock.
- * Return: 0; -EPERM: it is the peer of another owner's QP; -ENOMEM or another error of
- *	rhashtable_insert_fast().
+/*
+ * Claim a peer for a QP that is about to be connected to it. @claim: of the QP; a peer that it
+ * already holds is released on success. @qpn: the peer's QP number. @owner: the owner of the QP.
+ * @may_share: allow it even if another owner's QP is connected to the peer. Context: process; takes
+ * @peers->lock. Returns 0; -EPERM: it is the peer of another owner's QP; -ENOMEM or another error
+ * of rhashtable_insert_fast().
  */
 int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
 		   const struct smr_path *path, u32 qpn,
@@ -189,11 +171,8 @@ int smr_peer_claim(struct smr_peers *peers, struct smr_claim *claim,
 	return ret;
 }
 
-/**
- * smr_peer_release() - release the claim of a QP that is no longer connected
- * @peers: of the namespace
- * @claim: of the QP; may hold nothing
- *
+/*
+ * Release the claim of a QP that is no longer connected. @claim: of the QP; may hold nothing.
  * Context: any but hard interrupts; takes @peers->lock.
  */
 void smr_peer_release(struct smr_peers *peers, struct smr_claim *claim)

@@ -16,11 +16,7 @@
 #define READ_PART_MAX	256
 #define READ_PART_MIN	SMR_CWND_MIN
 
-/**
- * smr_rd_req_reset() - reset; no request is outstanding
- * @rd: the requests
- * @psn: the next PSN to send
- */
+/* Reset; no request is outstanding. @psn: the next PSN to send. */
 void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn)
 {
 	rd->head = 0;
@@ -30,11 +26,7 @@ void smr_rd_req_reset(struct smr_rd_req *rd, u32 psn)
 	rd->mixed = psn;
 }
 
-/**
- * smr_rd_req_rewind() - all outstanding requests will be sent again
- * @rd: the requests
- * @snd: already rewound
- */
+/* All outstanding requests will be sent again. */
 void smr_rd_req_rewind(struct smr_rd_req *rd, const struct smr_snd *snd)
 {
 	u32 least = rd->least;
@@ -59,11 +51,7 @@ static u32 read_find(const struct smr_rd_req *rd, u32 psn)
 	return i;
 }
 
-/**
- * smr_rd_req_acked() - retire acknowledged requests
- * @rd: the requests
- * @una: the new oldest unacknowledged PSN
- */
+/* Retire acknowledged requests. @una: the new oldest unacknowledged PSN. */
 void smr_rd_req_acked(struct smr_rd_req *rd, u32 una)
 {
 	while (rd->head != rd->tail &&
@@ -81,19 +69,12 @@ static u32 part_left(u32 first, u32 part)
 	return (first | (part - 1)) + 1 - first;
 }
 
-/**
- * smr_rd_req_part() - number of PSNs of the next request of a READ
- * @rd: the requests
- * @snd: what was sent
- * @cwnd: the congestion window
- * @first: its first PSN, relative to that of the READ
- * @npsn: number of PSNs of the READ
- *
- * A repeated request must lie within one request that was sent before, or the responder does
- * not recognise it. All parts end at a multiple of their size. So a repeated request is at most as
- * large as @rd->least, the smallest part that was sent since all PSNs were last acknowledged.
- *
- * Return: the number.
+/*
+ * Number of PSNs of the next request of a READ. @first: its first PSN, relative to that of the
+ * READ. @npsn: number of PSNs of the READ. A repeated request must lie within one request that was
+ * sent before, or the responder does not recognise it. All parts end at a multiple of their size.
+ * So a repeated request is at most as large as @rd->least, the smallest part that was sent since
+ * all PSNs were last acknowledged.
  */
 u32 smr_rd_req_part(struct smr_rd_req *rd, const struct smr_snd *snd,
 		    const struct smr_cwnd *cwnd, u32 first, u32 npsn)
@@ -108,20 +89,14 @@ u32 smr_rd_req_part(struct smr_rd_req *rd, const struct smr_snd *snd,
 	return min(npsn - first, part_left(first, part));
 }
 
-/**
- * smr_rd_req_fits() - does the opcode of a READ response match its PSN?
- * @rd: the requests
- * @start: the READ's first PSN
- * @npsn: number of its PSNs
- * @psn: PSN of the response
- * @op_flags: enum smr_op_flags of its opcode
- *
- * IBTA 9.4.4: the answer to a request of one packet is an ONLY. Other answers begin with a
- * FIRST, end with a LAST, and have MIDDLEs between. A READ may have been requested in several
- * parts, see smr_rd_req_part(). PSNs that were requested again may be answered as parts of the
- * earlier or of the later request, so for these only the two ends of the READ are certain.
- *
- * Return: false if no request has such a response.
+/*
+ * Does the opcode of a READ response match its PSN? @start: the READ's first PSN. @npsn: number of
+ * its PSNs. @psn: PSN of the response. @op_flags: enum smr_op_flags of its opcode. IBTA 9.4.4: the
+ * answer to a request of one packet is an ONLY. Other answers begin with a FIRST, end with a LAST,
+ * and have MIDDLEs between. A READ may have been requested in several parts, see smr_rd_req_part().
+ * PSNs that were requested again may be answered as parts of the earlier or of the later request,
+ * so for these only the two ends of the READ are certain. Returns false if no request has such a
+ * response.
  */
 bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 		     u32 op_flags)
@@ -140,13 +115,10 @@ bool smr_rd_req_fits(const struct smr_rd_req *rd, u32 start, u32 npsn, u32 psn,
 	       last == !!(op_flags & SMR_OP_LAST);
 }
 
-/**
- * smr_rd_req_middles() - number of MIDDLEs that may follow a MIDDLE of a READ response
- * @rd: the requests
- * @psn: PSN of the response, for which smr_rd_req_fits() is true
- *
- * Return: a number that leaves at least one more packet of the same answer after them; 0 if it
- *	is unknown how that answer is split.
+/*
+ * Number of MIDDLEs that may follow a MIDDLE of a READ response. @psn: PSN of the response, for
+ * which smr_rd_req_fits() is true. Returns a number that leaves at least one more packet of the
+ * same answer after them; 0 if it is unknown how that answer is split.
  */
 u32 smr_rd_req_middles(const struct smr_rd_req *rd, u32 psn)
 {

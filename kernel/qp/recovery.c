@@ -15,14 +15,11 @@
 #include "stats.h"
 #include "trace.h"
 
-/**
- * smr_out_set_timeout() - set the consumer's timeout
- * @qp: the QP, paused
- *
- * The timeout also limits how long the stack may refuse a packet: one that is refused for longer
- * counts as lost, and the retries decide. A requester without a timeout would never send a lost
- * packet again, so it tries for ever. A responder without a timeout tries for a second: its peer
- * repeats a request whose answer is lost.
+/*
+ * Set the consumer's timeout. The timeout also limits how long the stack may refuse a packet: one
+ * that is refused for longer counts as lost, and the retries decide. A requester without a timeout
+ * would never send a lost packet again, so it tries for ever. A responder without a timeout tries
+ * for a second: its peer repeats a request whose answer is lost.
  */
 void smr_out_set_timeout(struct smr_qp *qp)
 {
@@ -34,10 +31,9 @@ void smr_out_set_timeout(struct smr_qp *qp)
 	qp->resp.refused.patience = qp->rto.timeout ? patience : HZ;
 }
 
-/**
- * smr_out_start() - load the retry counters
- * @qp: the QP, paused, on its way to RTS; or called by the send task after
- *	progress. IBTA 9.7.6.1.3
+/*
+ * Load the retry counters. @qp: the QP, paused, on its way to RTS; or called by the send task after
+ * progress. IBTA 9.7.6.1.3.
  */
 void smr_out_start(struct smr_qp *qp)
 {
@@ -46,22 +42,16 @@ void smr_out_start(struct smr_qp *qp)
 	qp->comp.rnr_again = 0;
 }
 
-/**
- * smr_out_restart() - continue sending at the oldest unacknowledged PSN
- * @qp: the caller owns its send task
- */
+/* Continue sending at the oldest unacknowledged PSN. @qp: the caller owns its send task. */
 void smr_out_restart(struct smr_qp *qp)
 {
 	smr_snd_rewind(&qp->snd, qp->sq.head);
 	smr_rd_req_rewind(&qp->rd_req, &qp->snd);
 }
 
-/**
- * smr_out_rewind() - go back to the oldest unacknowledged PSN after a loss
- * @qp: the caller owns its send task
- * @late: a timer has fired
- *
- * IBTA 9.7.5.1: go back N. Loss also shrinks the window.
+/*
+ * Go back to the oldest unacknowledged PSN after a loss. @qp: the caller owns its send task. @late:
+ * a timer has fired. IBTA 9.7.5.1: go back N. Loss also shrinks the window.
  */
 void smr_out_rewind(struct smr_qp *qp, bool late)
 {
@@ -71,12 +61,9 @@ void smr_out_rewind(struct smr_qp *qp, bool late)
 	smr_cwnd_lost(&qp->cwnd, qp->snd.max_psn, late);
 }
 
-/**
- * smr_out_advance() - advance the oldest unacknowledged PSN
- * @qp: the caller owns its send task
- * @una: the new one
- *
- * The timer restarts for the next.
+/*
+ * Advance the oldest unacknowledged PSN. @qp: the caller owns its send task. The timer restarts for
+ * the next.
  */
 void smr_out_advance(struct smr_qp *qp, u32 una)
 {
@@ -97,10 +84,9 @@ static bool fetches(struct smr_qp *qp, const struct smr_swqe *wqe)
 	       SMR_WR_FETCHES;
 }
 
-/**
- * smr_out_head_done() - retire the oldest work request, which is completely acknowledged
- * @qp: the caller owns its send task
- * @wqe: the work request
+/*
+ * Retire the oldest work request, which is completely acknowledged. @qp: the caller owns its send
+ * task.
  */
 void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 {
@@ -110,13 +96,9 @@ void smr_out_head_done(struct smr_qp *qp, const struct smr_swqe *wqe)
 	smr_out_advance(qp, end);
 }
 
-/**
- * smr_out_acked_before() - handle an acknowledgment of all PSNs before one
- * @qp: the caller owns its send task
- * @psn: the PSN
- * @budget: the budget; each request that completes reduces it
- *
- * Return: enum smr_out_acked.
+/*
+ * Handle an acknowledgment of all PSNs before one. @qp: the caller owns its send task. @budget: the
+ * budget; each request that completes reduces it. Returns enum smr_out_acked.
  */
 enum smr_out_acked smr_out_acked_before(struct smr_qp *qp, u32 psn,
 					struct smr_budget *budget)
@@ -156,12 +138,9 @@ static bool charge(struct smr_qp *qp)
 	return true;
 }
 
-/**
- * smr_out_retry() - retransmit from the oldest PSN, unless no retries are left
- * @qp: the caller owns its send task
- * @late: the timeout has expired
- *
- * IBTA 9.7.5.2. Without retries the work request fails.
+/*
+ * Retransmit from the oldest PSN, unless no retries are left. @qp: the caller owns its send task.
+ * @late: the timeout has expired. IBTA 9.7.5.2. Without retries the work request fails.
  */
 void smr_out_retry(struct smr_qp *qp, bool late)
 {
@@ -171,14 +150,11 @@ void smr_out_retry(struct smr_qp *qp, bool late)
 	smr_rto_await(&qp->rto);
 }
 
-/**
- * smr_out_gap() - retransmit after a gap: a response is missing, and perhaps requests
- * @qp: the caller owns its send task
- * @psn: of the answer that shows the gap
- *
- * Each later answer shows the same gap, so retransmit only once; and once more when the answer
- * to a request that was sent after the repetition shows that this is lost, too. If nothing shows
- * that, the timer fires.
+/*
+ * Retransmit after a gap: a response is missing, and perhaps requests. @qp: the caller owns its
+ * send task. @psn: of the answer that shows the gap. Each later answer shows the same gap, so
+ * retransmit only once; and once more when the answer to a request that was sent after the
+ * repetition shows that this is lost, too. If nothing shows that, the timer fires.
  */
 void smr_out_gap(struct smr_qp *qp, u32 psn)
 {
@@ -191,13 +167,10 @@ void smr_out_gap(struct smr_qp *qp, u32 psn)
 	smr_out_retry(qp, false);
 }
 
-/**
- * smr_out_is_early() - must packets wait, to keep to the rate of the congestion control?
- * @qp: the caller owns its send task; its rate is limited
- * @psns: PSNs that are left of the message
- * @len: its bytes
- *
- * Return: true if they must; a timer runs the send task when the wait is over.
+/*
+ * Must packets wait, to keep to the rate of the congestion control? @qp: the caller owns its send
+ * task; its rate is limited. @psns: PSNs that are left of the message. Returns true if they must; a
+ * timer runs the send task when the wait is over.
  */
 bool smr_out_is_early(struct smr_qp *qp, u32 psns, u32 len)
 {

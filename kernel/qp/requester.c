@@ -21,10 +21,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/**
- * smr_requester_reset() - return a requester to its initial state
- * @qp: the QP, paused
- */
+/* Return a requester to its initial state. */
 void smr_requester_reset(struct smr_qp *qp)
 {
 	if (qp->sq.max_wr)
@@ -38,12 +35,9 @@ void smr_requester_reset(struct smr_qp *qp)
 	smr_cwnd_reset(&qp->cwnd, qp->snd.psn);
 }
 
-/**
- * smr_requester_start() - set the first PSN
- * @qp: the QP, paused, in a transition to RTS
- * @psn: the first
- *
- * As in smr_responder_start(), queued packets belong to the previous connection.
+/*
+ * Set the first PSN. @qp: the QP, paused, in a transition to RTS. As in smr_responder_start(),
+ * queued packets belong to the previous connection.
  */
 void smr_requester_start(struct smr_qp *qp, u32 psn)
 {
@@ -324,13 +318,9 @@ static enum smr_step send_flush(struct smr_qp *qp, struct smr_budget *budget)
 	return SMR_STEP_DONE;
 }
 
-/**
- * smr_send_flush_all() - flush requests that were in a send queue when its QP failed
- * @qp: paused, in a transition from SQE to RTS
- *
- * Work requests that are posted from now on are sent.
- *
- * Context: process.
+/*
+ * Flush requests that were in a send queue when its QP failed. @qp: paused, in a transition from
+ * SQE to RTS. Work requests that are posted from now on are sent.
  */
 void smr_send_flush_all(struct smr_qp *qp)
 {
@@ -342,13 +332,9 @@ void smr_send_flush_all(struct smr_qp *qp)
 			return;
 }
 
-/**
- * smr_requester_run() - take one step of sending
- * @qp: the caller owns its send task
- * @budget: its budget
- *
- * Context: as @budget says.
- * Return: SMR_STEP_WAIT if nothing may be sent now.
+/*
+ * Take one step of sending. @qp: the caller owns its send task. Context: as @budget says. Returns
+ * SMR_STEP_WAIT if nothing may be sent now.
  */
 enum smr_step smr_requester_run(struct smr_qp *qp, struct smr_budget *budget)
 {

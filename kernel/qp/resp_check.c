@@ -91,15 +91,11 @@ static enum smr_resp_verdict check_psn(const struct smr_qp *qp, u32 psn)
 	return diff < 0 ? SMR_RESP_DUPLICATE : SMR_RESP_OK;
 }
 
-/**
- * smr_resp_check() - may this request be executed?
- * @qp: the caller owns its response task
- * @op: the request; its source was checked before
- *
- * The order is that of the IBTA figure "Inbound request packet validation". There are
- * no side effects except counters, and the log of what is dropped.
- *
- * Return: SMR_RESP_OK, or why not.
+/*
+ * May this request be executed? @qp: the caller owns its response task. @op: the request; its
+ * source was checked before. The order is that of the IBTA figure "Inbound request packet
+ * validation". There are no side effects except counters, and the log of what is dropped. Returns
+ * SMR_RESP_OK, or why not.
  */
 enum smr_resp_verdict smr_resp_check(struct smr_qp *qp,
 				     const struct smr_op *op)
@@ -165,15 +161,11 @@ static struct smr_reason why_no_access(const struct smr_qp *qp,
 	return why.id ? why : SMR_REASON(REQ_PAGE, rkey, va, len);
 }
 
-/**
- * smr_resp_why() - why was a request refused?
- * @qp: the responder's QP, unchanged since the check
- * @op: the request, with its verdict
- *
- * Repeats the checks, so that the data path need not store reasons.
- *
- * Context: any; called by the response task.
- * Return: the reason; its id is 0 if the peer will retry, or caused the error.
+/*
+ * Why was a request refused? @qp: the responder's QP, unchanged since the check. @op: the request,
+ * with its verdict. Repeats the checks, so that the data path need not store reasons. Context: any;
+ * called by the response task. Returns the reason; its id is 0 if the peer will retry, or caused
+ * the error.
  */
 struct smr_reason smr_resp_why(const struct smr_qp *qp, const struct smr_op *op)
 {

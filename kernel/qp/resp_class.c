@@ -15,18 +15,12 @@ const struct smr_resp_class *const smr_resp_classes[SMR_CLASS_NR] = {
 	[SMR_CLASS_FLUSH] = &smr_class_flush,
 };
 
-/**
- * smr_resp_exec() - execute a request, or the next slice of it
- * @qp: the caller owns its response task
- * @op: the request; smr_resp_check() returned SMR_RESP_OK, which is its verdict so far
- * @budget: the budget
- *
- * It copies data, and takes and completes receive work requests. The caller advances
- * the PSN.
- *
- * Context: as @budget says.
- * Return: SMR_STEP_DONE: the verdict of @op says how it has ended; otherwise call again with the
- *	same request.
+/*
+ * Execute a request, or the next slice of it. @qp: the caller owns its response task. @op: the
+ * request; smr_resp_check() returned SMR_RESP_OK, which is its verdict so far. It copies data, and
+ * takes and completes receive work requests. The caller advances the PSN. Context: as @budget says.
+ * Returns SMR_STEP_DONE: the verdict of @op says how it has ended; otherwise call again with the
+ * same request.
  */
 enum smr_step smr_resp_exec(struct smr_qp *qp, struct smr_op *op, struct smr_budget *budget)
 {

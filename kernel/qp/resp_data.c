@@ -11,12 +11,9 @@
 #include "qp/xrc.h"
 #include "why.h"
 
-/**
- * smr_check_send() - a SEND needs a receive work request
- * @qp: the caller owns its response task
- * @op: the request
- *
- * Return: SMR_RESP_OK or SMR_RESP_RNR.
+/*
+ * A SEND needs a receive work request. @qp: the caller owns its response task. Returns SMR_RESP_OK
+ * or SMR_RESP_RNR.
  */
 enum smr_resp_verdict smr_check_send(struct smr_qp *qp, const struct smr_op *op)
 {
@@ -46,12 +43,9 @@ static bool write_exec_checks(const struct smr_op *op)
 	       (!op->local || op->hdr->dma_len <= SMR_RESP_SLICE);
 }
 
-/**
- * smr_check_write() - check the length, the key and the receive work request of a WRITE
- * @qp: the caller owns its response task
- * @op: the request
- *
- * Return: SMR_RESP_OK, or why not.
+/*
+ * Check the length, the key and the receive work request of a WRITE. @qp: the caller owns its
+ * response task. Returns SMR_RESP_OK, or why not.
  */
 enum smr_resp_verdict smr_check_write(struct smr_qp *qp, const struct smr_op *op)
 {
@@ -179,12 +173,7 @@ static enum smr_step send_last(struct smr_exec *x)
 	return SMR_STEP_DONE;
 }
 
-/**
- * smr_exec_send() - SEND: copy into the receive work request
- * @x: the execution
- *
- * Return: as smr_resp_exec().
- */
+/* SEND: copy into the receive work request. Returns as smr_resp_exec(). */
 enum smr_step smr_exec_send(struct smr_exec *x)
 {
 	struct smr_responder *resp = &x->qp->resp;
@@ -244,12 +233,7 @@ static enum smr_step write_in(struct smr_exec *x)
 	return smr_exec_ok(x, step) ? payload_done(x) : step;
 }
 
-/**
- * smr_exec_write() - WRITE: copy to the memory of the rkey
- * @x: the execution
- *
- * Return: as smr_resp_exec().
- */
+/* WRITE: copy to the memory of the rkey. Returns as smr_resp_exec(). */
 enum smr_step smr_exec_write(struct smr_exec *x)
 {
 	const struct smr_hdr *hdr = x->op->hdr;

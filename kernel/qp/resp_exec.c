@@ -12,14 +12,9 @@
 #include "qp/paging.h"
 #include "qp/xrc.h"
 
-/**
- * smr_check_key() - does a request's key open its memory?
- * @qp: the caller owns its response task
- * @hdr: the request
- * @len: bytes of memory, at least 1
- * @access: enum ib_access_flags
- *
- * Return: SMR_RESP_OK or SMR_RESP_ACCESS.
+/*
+ * Does a request's key open its memory? @qp: the caller owns its response task. @len: bytes of
+ * memory, at least 1. Returns SMR_RESP_OK or SMR_RESP_ACCESS.
  */
 enum smr_resp_verdict smr_check_key(struct smr_qp *qp, const struct smr_hdr *hdr, u32 len,
 				    int access)
@@ -38,16 +33,11 @@ enum smr_resp_verdict smr_check_key(struct smr_qp *qp, const struct smr_hdr *hdr
 	return SMR_RESP_OK;
 }
 
-/**
- * smr_exec_open_peer() - open the own list of a requester on this host
- * @x: the execution; its @theirs is set
- * @access: IB_ACCESS_LOCAL_WRITE, or 0
- *
- * If the requester's task is further up this stack, it has opened the list when it checked the
- * work request. Otherwise the list's keys may have become invalid since. The completer does not
- * use its scratch list while an operation is handed over.
- *
- * Return: false: a key is refused.
+/*
+ * Open the own list of a requester on this host. @x: the execution; its @theirs is set. If the
+ * requester's task is further up this stack, it has opened the list when it checked the work
+ * request. Otherwise the list's keys may have become invalid since. The completer does not use its
+ * scratch list while an operation is handed over. Returns false: a key is refused.
  */
 bool smr_exec_open_peer(struct smr_exec *x, int access)
 {
@@ -77,10 +67,7 @@ bool smr_exec_open_peer(struct smr_exec *x, int access)
 	return true;
 }
 
-/**
- * smr_exec_close_peer() - close the list of a requester on this host, if it is open
- * @x: the execution
- */
+/* Close the list of a requester on this host, if it is open. */
 void smr_exec_close_peer(struct smr_exec *x)
 {
 	if (!x->theirs)
@@ -91,14 +78,9 @@ void smr_exec_close_peer(struct smr_exec *x)
 	x->theirs = NULL;
 }
 
-/**
- * smr_exec_open() - open this side's memory by the peer's rkey
- * @x: the execution; @len bytes are opened
- * @access: enum ib_access_flags
- * @va: address
- * @rkey: key
- *
- * Return: false: the key is refused.
+/*
+ * Open this side's memory by the peer's rkey. @x: the execution; @len bytes are opened. Returns
+ * false: the key is refused.
  */
 bool smr_exec_open(struct smr_exec *x, int access, u64 va, u32 rkey)
 {
@@ -111,15 +93,10 @@ bool smr_exec_open(struct smr_exec *x, int access, u64 va, u32 rkey)
 	return verdict == SMR_KEY_OK;
 }
 
-/**
- * smr_exec_fault() - bring in a page that is missing
- * @x: the execution, its lists open
- * @fetch: this side's memory is only read
- *
- * This side's pages are brought in first. A page that is missing after that belongs to the
- * requester, which brings it in.
- *
- * Return: the outcome of the step.
+/*
+ * Bring in a page that is missing. @x: the execution, its lists open. @fetch: this side's memory is
+ * only read. This side's pages are brought in first. A page that is missing after that belongs to
+ * the requester, which brings it in. Returns the outcome of the step.
  */
 enum smr_step smr_exec_fault(struct smr_exec *x, bool fetch)
 {
@@ -142,10 +119,6 @@ enum smr_step smr_exec_fault(struct smr_exec *x, bool fetch)
 	return step;
 }
 
-/**
- * smr_exec_close() - close the lists of both sides
- * @x: the execution
- */
 void smr_exec_close(struct smr_exec *x)
 {
 	smr_sgl_close(&x->qp->resp.sgl);

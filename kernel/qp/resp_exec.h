@@ -79,12 +79,9 @@ static inline bool smr_exec_ok(const struct smr_exec *x, enum smr_step step)
 	return step == SMR_STEP_DONE && x->op->verdict == SMR_RESP_OK;
 }
 
-/**
- * smr_exec_slice() - the bytes of a local operation to copy now
- * @x: the execution
- * @total: bytes of the whole operation
- *
- * Return: 0 if all are copied.
+/*
+ * The bytes of a local operation to copy now. @total: bytes of the whole operation. Returns 0 if
+ * all are copied.
  */
 static inline u32 smr_exec_slice(const struct smr_exec *x, u64 total)
 {
@@ -93,12 +90,9 @@ static inline u32 smr_exec_slice(const struct smr_exec *x, u64 total)
 	return min_t(u64, max, total - x->op->local->done);
 }
 
-/**
- * smr_exec_slice_done() - a slice of a local operation was copied
- * @x: the execution
- * @len: bytes of the whole operation
- *
- * Return: SMR_STEP_AGAIN: it has further ones; SMR_STEP_DONE.
+/*
+ * A slice of a local operation was copied. @len: bytes of the whole operation. Returns
+ * SMR_STEP_AGAIN: it has further ones; SMR_STEP_DONE.
  */
 static inline enum smr_step smr_exec_slice_done(struct smr_exec *x, u32 len)
 {

@@ -205,13 +205,10 @@ static enum smr_step read_sent(struct answer *a, struct smr_budget *budget, int 
 	}
 }
 
-/**
- * smr_resp_read() - send the next responses of the READ or atomic in progress
- * @qp: the responder's QP; @qp->resp.read.active is true
- * @budget: the budget
- *
- * Context: as @budget says; called by the response task.
- * Return: SMR_STEP_WAIT if the stack does not accept packets now.
+/*
+ * Send the next responses of the READ or atomic in progress. @qp: the responder's QP;
+ * @qp->resp.read.active is true. Context: as @budget says; called by the response task. Returns
+ * SMR_STEP_WAIT if the stack does not accept packets now.
  */
 enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget)
 {
@@ -239,13 +236,9 @@ enum smr_step smr_resp_read(struct smr_qp *qp, struct smr_budget *budget)
 	return step;
 }
 
-/**
- * smr_rd_res_add() - keep a READ or an atomic, to answer its duplicates
- * @qp: the caller owns its response task
- * @op: the request
- * @npsn: number of its PSNs
- *
- * Return: its entry, so far that of a READ.
+/*
+ * Keep a READ or an atomic, to answer its duplicates. @qp: the caller owns its response task.
+ * @npsn: number of its PSNs. Returns its entry, so far that of a READ.
  */
 struct smr_rd_res *smr_rd_res_add(struct smr_qp *qp, const struct smr_op *op,
 				  u32 npsn)
@@ -310,12 +303,9 @@ static void read_begin(struct smr_qp *qp, const struct smr_hdr *hdr, bool repeat
 	read->active = true;
 }
 
-/**
- * smr_resp_orig() - answer an atomic
- * @qp: the caller owns its response task
- * @hdr: the request
- * @orig: the value before it
- * @repeat: it was answered before
+/*
+ * Answer an atomic. @qp: the caller owns its response task. @orig: the value before it. @repeat: it
+ * was answered before.
  */
 void smr_resp_orig(struct smr_qp *qp, const struct smr_hdr *hdr, u64 orig, bool repeat)
 {
@@ -389,12 +379,9 @@ static const struct smr_rd_res *res_find(const struct smr_qp *qp, u32 psn)
 	return NULL;
 }
 
-/**
- * smr_resp_confirm() - answer an ATOMIC WRITE or a FLUSH
- * @qp: the caller owns its response task
- * @hdr: the request
- *
- * IBTA A19.4.3: the answer is a READ response without data.
+/*
+ * Answer an ATOMIC WRITE or a FLUSH. @qp: the caller owns its response task. IBTA A19.4.3: the
+ * answer is a READ response without data.
  */
 void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
@@ -406,12 +393,9 @@ void smr_resp_confirm(struct smr_qp *qp, const struct smr_hdr *hdr)
 	};
 }
 
-/**
- * smr_repeat_confirmed() - answer a repeated ATOMIC WRITE or FLUSH
- * @qp: the caller owns its response task
- * @hdr: the repeated request
- *
- * They leave no entry, and are confirmed again.
+/*
+ * Answer a repeated ATOMIC WRITE or FLUSH. @qp: the caller owns its response task. They leave no
+ * entry, and are confirmed again.
  */
 void smr_repeat_confirmed(struct smr_qp *qp, const struct smr_hdr *hdr)
 {
@@ -433,12 +417,9 @@ static void read_repeat(struct smr_qp *qp, const struct smr_hdr *hdr)
 	read_begin(qp, hdr, true);
 }
 
-/**
- * smr_repeat_atomic() - give the answer of an atomic again, which is not executed again
- * @qp: the caller owns its response task
- * @hdr: the repeated request
- *
- * IBTA 9.7.4.1.1, C9-105. A request without a matching entry is not answered.
+/*
+ * Give the answer of an atomic again, which is not executed again. @qp: the caller owns its
+ * response task. IBTA 9.7.4.1.1, C9-105. A request without a matching entry is not answered.
  */
 void smr_repeat_atomic(struct smr_qp *qp, const struct smr_hdr *hdr)
 {

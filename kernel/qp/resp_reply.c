@@ -52,12 +52,9 @@ static const struct smr_reaction unreliable_reactions[SMR_RESP_NR] = {
 	[SMR_RESP_BROKEN] = { .fatal = true, .event = IB_EVENT_QP_FATAL },
 };
 
-/**
- * smr_reaction() - look up the reaction to a verdict
- * @qp: the responder's QP
- * @verdict: a refusal: not SMR_RESP_OK
- *
- * Return: an entry of a constant table.
+/*
+ * Look up the reaction to a verdict. @verdict: a refusal: not SMR_RESP_OK. Returns an entry of a
+ * constant table.
  */
 const struct smr_reaction *smr_reaction(const struct smr_qp *qp,
 					enum smr_resp_verdict verdict)
@@ -84,13 +81,10 @@ static int aeth_send(struct smr_qp *qp, u8 syndrome, u32 psn)
 	return smr_packet_send_urgent(qp, &hdr, &qp->resp.refused);
 }
 
-/**
- * smr_reply_acks() - acknowledge all executed requests
- * @qp: the responder's QP; an ACK is due
- *
- * Context: any; called by the response task, or while it is paused.
- * Return: true if it was sent; false: not now, and the task runs again when the stack accepts
- *	packets.
+/*
+ * Acknowledge all executed requests. @qp: the responder's QP; an ACK is due. Context: any; called
+ * by the response task, or while it is paused. Returns true if it was sent; false: not now, and the
+ * task runs again when the stack accepts packets.
  */
 bool smr_reply_acks(struct smr_qp *qp)
 {
@@ -103,12 +97,9 @@ bool smr_reply_acks(struct smr_qp *qp)
 	return true;
 }
 
-/**
- * smr_reply_nak_again() - send the NAK that the stack has refused
- * @qp: the responder's QP; a NAK is due
- *
- * Context: as smr_reply_acks().
- * Return: as smr_reply_acks().
+/*
+ * Send the NAK that the stack has refused. @qp: the responder's QP; a NAK is due. Context: as
+ * smr_reply_acks(). Returns as smr_reply_acks().
  */
 bool smr_reply_nak_again(struct smr_qp *qp)
 {
@@ -138,17 +129,10 @@ static void nak_count(struct smr_qp *qp, u8 syndrome)
 	smr_tally(&qp->resp.served.naks, 1);
 }
 
-/**
- * smr_reply_nak() - refuse a request
- * @qp: the caller owns its response task
- * @op: the request
- * @syndrome: AETH syndrome; for RNR, the timer value is that of the QP
- * @budget: the budget
- *
- * IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK, nothing is answered until the
- * expected PSN arrives.
- *
- * Context: as @budget says.
+/*
+ * Refuse a request. @qp: the caller owns its response task. @syndrome: AETH syndrome; for RNR, the
+ * timer value is that of the QP. IBTA 9.7.5.1.1: after a NAK for a gap, and after a RNR NAK,
+ * nothing is answered until the expected PSN arrives. Context: as @budget says.
  */
 void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 		   struct smr_budget *budget)
@@ -173,14 +157,10 @@ void smr_reply_nak(struct smr_qp *qp, const struct smr_op *op, u8 syndrome,
 	nak_send(qp, syndrome, qp->resp.epsn);
 }
 
-/**
- * smr_reply_fatal() - put the responder into the error state because of a request
- * @qp: the caller owns its response task
- * @r: the reaction to the verdict
- * @why: the reason: enum smr_why_id
- *
- * The state changes before the completion, so a consumer that sees the completion also
- * sees the state.
+/*
+ * Put the responder into the error state because of a request. @qp: the caller owns its response
+ * task. @r: the reaction to the verdict. @why: the reason: enum smr_why_id. The state changes
+ * before the completion, so a consumer that sees the completion also sees the state.
  */
 void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
 {
@@ -194,12 +174,9 @@ void smr_reply_fatal(struct smr_qp *qp, const struct smr_reaction *r, u32 why)
 		smr_qp_event(qp, r->event);
 }
 
-/**
- * smr_reply_read_error() - refuse the rest of a READ
- * @qp: the caller owns its response task
- * @psn: PSN of the response that the NAK replaces
- * @verdict: SMR_RESP_ACCESS or SMR_RESP_NO_MEMORY
- * @why: the reason
+/*
+ * Refuse the rest of a READ. @qp: the caller owns its response task. @psn: PSN of the response that
+ * the NAK replaces.
  */
 void smr_reply_read_error(struct smr_qp *qp, u32 psn,
 			  enum smr_resp_verdict verdict, struct smr_reason why)

@@ -30,25 +30,15 @@
 /* Maximum number of packets that one ACK acknowledges. */
 #define ACK_COALESCE	64
 
-/**
- * smr_responder_init() - initialize a responder
- * @qp: the QP
- */
 void smr_responder_init(struct smr_qp *qp)
 {
 	skb_queue_head_init(&qp->resp.queue);
 }
 
-/**
- * smr_responder_resize() - replace the entries for duplicates of READs and atomics
- * @qp: the QP, paused
- * @res: @nr entries, zeroed; consumed with kvfree()
- * @nr: max_dest_rd_atomic
- *
- * The newest entries are kept. In SQD only the send queue is drained: the peer may repeat an
- * atomic whose answer was lost.
- *
- * Context: process.
+/*
+ * Replace the entries for duplicates of READs and atomics. @res: @nr entries, zeroed; consumed with
+ * kvfree(). The newest entries are kept. In SQD only the send queue is drained: the peer may repeat
+ * an atomic whose answer was lost.
  */
 void smr_responder_resize(struct smr_qp *qp, struct smr_rd_res *res, u32 nr)
 {
@@ -64,10 +54,7 @@ void smr_responder_resize(struct smr_qp *qp, struct smr_rd_res *res, u32 nr)
 	resp->res_next = nr ? kept % nr : 0;
 }
 
-/**
- * smr_responder_reset() - return a responder to its initial state
- * @qp: the QP, paused
- */
+/* Return a responder to its initial state. */
 void smr_responder_reset(struct smr_qp *qp)
 {
 	struct smr_responder *resp = &qp->resp;
@@ -94,13 +81,10 @@ void smr_responder_reset(struct smr_qp *qp)
 	resp->refused = (struct smr_refused) {};
 }
 
-/**
- * smr_responder_start() - set the first expected PSN
- * @qp: the QP, paused, in a transition to RTR
- * @psn: the first
- *
- * Queued packets belong to the previous connection: a softirq may have accepted a packet just
- * before the QP was reset, and queued it after that.
+/*
+ * Set the first expected PSN. @qp: the QP, paused, in a transition to RTR. Queued packets belong to
+ * the previous connection: a softirq may have accepted a packet just before the QP was reset, and
+ * queued it after that.
  */
 void smr_responder_start(struct smr_qp *qp, u32 psn)
 {
@@ -108,10 +92,6 @@ void smr_responder_start(struct smr_qp *qp, u32 psn)
 	qp->resp.epsn = psn;
 }
 
-/**
- * smr_responder_fini() - free the resources of a responder
- * @qp: the QP, dead
- */
 void smr_responder_fini(struct smr_qp *qp)
 {
 	skb_queue_purge(&qp->resp.queue);
@@ -133,15 +113,10 @@ static void op_done(struct smr_qp *qp, const struct smr_op *op)
 	smr_rx_done(&resp->queue, op->skb);
 }
 
-/**
- * smr_responder_ack_executed() - acknowledge executed requests, and send a pending NAK
- * @qp: the QP, paused
- *
- * The task may have been stopped between the completion of a request and its ACK, which a later
- * request may ask for. A consumer that has seen the completion may destroy the QP, and the peer
- * would retry in vain.
- *
- * Context: process.
+/*
+ * Acknowledge executed requests, and send a pending NAK. The task may have been stopped between the
+ * completion of a request and its ACK, which a later request may ask for. A consumer that has seen
+ * the completion may destroy the QP, and the peer would retry in vain.
  */
 void smr_responder_ack_executed(struct smr_qp *qp)
 {
@@ -602,13 +577,9 @@ static bool is_idle(const struct smr_qp *qp, enum ib_qp_state state)
 	       READ_ONCE(qp->state) == state;
 }
 
-/**
- * smr_responder_run() - take one step of answering requests
- * @qp: the caller owns its response task
- * @budget: its budget
- *
- * Context: as @budget says.
- * Return: SMR_STEP_WAIT if there is nothing to do.
+/*
+ * Take one step of answering requests. @qp: the caller owns its response task. Context: as @budget
+ * says. Returns SMR_STEP_WAIT if there is nothing to do.
  */
 enum smr_step smr_responder_run(struct smr_qp *qp, struct smr_budget *budget)
 {

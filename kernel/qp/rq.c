@@ -5,15 +5,9 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
-/**
- * smr_rq_create() - create a receive queue
- * @rq: filled in
- * @user: its owner; its @info is filled in
- * @max_wr: maximum of outstanding work requests; checked by the caller
- * @max_sge: maximum SGEs of each; checked by the caller
- *
- * Context: process.
- * Return: 0 or -ENOMEM.
+/*
+ * Create a receive queue. @user: its owner; its @info is filled in. @max_wr: maximum of outstanding
+ * work requests; checked by the caller. @max_sge: maximum SGEs of each; checked by the caller.
  */
 int smr_rq_create(struct smr_rq *rq, const struct smr_ring_user *user,
 		  u32 max_wr, u32 max_sge)
@@ -34,10 +28,7 @@ int smr_rq_create(struct smr_rq *rq, const struct smr_ring_user *user,
 	return 0;
 }
 
-/**
- * smr_rq_destroy() - free a receive queue
- * @rq: no longer used; may be zeroed
- */
+/* Free a receive queue. @rq: no longer used; may be zeroed. */
 void smr_rq_destroy(struct smr_rq *rq)
 {
 	if (rq->ring.hdr)
@@ -65,14 +56,10 @@ static int rq_copy(struct smr_rq *rq, struct smr_rwqe *rwqe)
 	return 0;
 }
 
-/**
- * smr_rq_take() - take the oldest receive work request
- * @rq: the queue
- * @rwqe: the copy
- *
- * Context: any; called by the owner of the queue.
- * Return: 0; -ENOENT: there is none; -EINVAL: it is malformed, and only @rwqe->wr_id is
- *	valid; -EIO: the ring is corrupt, and was skipped as a whole.
+/*
+ * Take the oldest receive work request. Context: any; called by the owner of the queue. Returns 0;
+ * -ENOENT: there is none; -EINVAL: it is malformed, and only @rwqe->wr_id is valid; -EIO: the ring
+ * is corrupt, and was skipped as a whole.
  */
 int smr_rq_take(struct smr_rq *rq, struct smr_rwqe *rwqe)
 {

@@ -38,33 +38,21 @@
  */
 #define LATE_MAX	2
 
-/**
- * smr_rto_init() - initialize the timer
- * @rto: zeroed
- * @fn: sets @rto->fired, and runs the task
- */
+/* Initialize the timer. @fn: sets @rto->fired, and runs the task. */
 void smr_rto_init(struct smr_rto *rto,
 		  enum hrtimer_restart (*fn)(struct hrtimer *))
 {
 	hrtimer_setup(&rto->timer, fn, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
-/**
- * smr_rto_stop() - stop the timer
- * @rto: its task is paused, and does not restart it
- *
- * Context: process, may sleep.
- */
+/* Stop the timer. @rto: its task is paused, and does not restart it. */
 void smr_rto_stop(struct smr_rto *rto)
 {
 	hrtimer_cancel(&rto->timer);
 	rto->armed = 0;
 }
 
-/**
- * smr_rto_reset() - cancel all waits, and drop the measured round-trip time
- * @rto: stopped
- */
+/* Cancel all waits, and drop the measured round-trip time. */
 void smr_rto_reset(struct smr_rto *rto)
 {
 	smr_rto_forget(rto);
@@ -78,13 +66,10 @@ void smr_rto_reset(struct smr_rto *rto)
 	rto->least = 0;
 }
 
-/**
- * smr_rto_set() - set the consumer's timeout
- * @rto: its task is paused
- * @timeout: IBTA 9.7.6.1.3: 4.096 us * 2 ^ @timeout; 0: for ever
- *
- * The minimum is a tick: a peer's workqueue may take as long, and a timer that fires
- * continuously would leave no time for work.
+/*
+ * Set the consumer's timeout. @rto: its task is paused. @timeout: IBTA 9.7.6.1.3: 4.096 us * 2 ^
+ * @timeout; 0: for ever. The minimum is a tick: a peer's workqueue may take as long, and a timer
+ * that fires continuously would leave no time for work.
  */
 void smr_rto_set(struct smr_rto *rto, u8 timeout)
 {
@@ -128,11 +113,9 @@ static void await_from(struct smr_rto *rto, u64 now)
 	rto->ack = rto->timeout ? now + (rto->timeout << rto->late) : 0;
 }
 
-/**
- * smr_rto_sent() - start waiting for the answer to packets
- * @rto: the timer
- * @psn: PSN of the last packet, whose answer is awaited
- * @fresh: none of them was sent before, so the answer cannot be one to an earlier packet
+/*
+ * Start waiting for the answer to packets. @psn: PSN of the last packet, whose answer is awaited.
+ * @fresh: none of them was sent before, so the answer cannot be one to an earlier packet.
  */
 void smr_rto_sent(struct smr_rto *rto, u32 psn, bool fresh)
 {
@@ -171,11 +154,9 @@ static void rtt_sample(struct smr_rto *rto, u64 ns)
 	rto->rttvar += abs(err) - (rto->rttvar >> RTTVAR_SHIFT);
 }
 
-/**
- * smr_rto_acked() - handle an acknowledgment
- * @rto: the timer
- * @una: the new oldest unacknowledged PSN
- * @in_flight: packets are in flight: restart the waits for the next answer
+/*
+ * Handle an acknowledgment. @una: the new oldest unacknowledged PSN. @in_flight: packets are in
+ * flight: restart the waits for the next answer.
  */
 void smr_rto_acked(struct smr_rto *rto, u32 una, bool in_flight)
 {
@@ -200,30 +181,20 @@ void smr_rto_acked(struct smr_rto *rto, u32 una, bool in_flight)
 	arm(rto);
 }
 
-/**
- * smr_rto_await() - restart the consumer's timeout
- * @rto: the timer
- */
+/* Restart the consumer's timeout. */
 void smr_rto_await(struct smr_rto *rto)
 {
 	await_from(rto, ktime_get_ns());
 	arm(rto);
 }
 
-/**
- * smr_rto_back_off() - double the timeout after one without progress
- * @rto: the timer
- */
+/* Double the timeout after one without progress. */
 void smr_rto_back_off(struct smr_rto *rto)
 {
 	rto->late = min(rto->late + 1, LATE_MAX);
 }
 
-/**
- * smr_rto_wait() - wait for a receiver that is not ready, and cancel other waits
- * @rto: the timer
- * @ns: duration
- */
+/* Wait for a receiver that is not ready, and cancel other waits. */
 void smr_rto_wait(struct smr_rto *rto, u64 ns)
 {
 	smr_rto_forget(rto);
@@ -232,11 +203,9 @@ void smr_rto_wait(struct smr_rto *rto, u64 ns)
 	arm(rto);
 }
 
-/**
- * smr_rto_forget() - cancel the measurement and the probe
- * @rto: the timer
- *
- * For packets in flight that will be sent again, or whose receiver is not ready.
+/*
+ * Cancel the measurement and the probe. For packets in flight that will be sent again, or whose
+ * receiver is not ready.
  */
 void smr_rto_forget(struct smr_rto *rto)
 {
@@ -244,12 +213,7 @@ void smr_rto_forget(struct smr_rto *rto)
 	rto->probe = 0;
 }
 
-/**
- * smr_rto_due() - get the next event that is due
- * @rto: the timer
- *
- * Return: one event; the timer is restarted for the others.
- */
+/* Get the next event that is due. Returns one event; the timer is restarted for the others. */
 enum smr_rto_event smr_rto_due(struct smr_rto *rto)
 {
 	enum smr_rto_event event = SMR_RTO_NONE;

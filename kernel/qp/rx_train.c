@@ -29,11 +29,9 @@
 #include "sgl.h"
 #include "stats.h"
 
-/**
- * smr_rx_train_init() - start reading a train
- * @t: filled in
- * @skb: the train, the first of a QP's queue
- * @icrc: cached CRC state of the reading side
+/*
+ * Start reading a train. @skb: the train, the first of a QP's queue. @icrc: cached CRC state of the
+ * reading side.
  */
 void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 		       struct smr_icrc *icrc)
@@ -45,19 +43,13 @@ void smr_rx_train_init(struct smr_rx_train *t, struct sk_buff *skb,
 	smr_cursor_init(&t->cursor, skb);
 }
 
-/**
- * smr_rx_train_parse() - read the headers of a packet
- * @qp: the QP in whose queue it is
- * @t: the train
- * @seg: index of the packet, from the first segment of the skb
- * @response: for the requester; otherwise it is a request
- * @hdr: its headers; undefined if it is invalid
- * @budget: the budget; an invalid packet reduces it as much as a valid one
- *
- * The receive path has looked only at the first packet of a train. An invalid packet is counted.
- *
- * Context: as @budget says; called by the task of that side.
- * Return: offset of its payload from skb->data; 0: it is invalid, and the caller drops it.
+/*
+ * Read the headers of a packet. @qp: the QP in whose queue it is. @seg: index of the packet, from
+ * the first segment of the skb. @response: for the requester; otherwise it is a request. @hdr: its
+ * headers; undefined if it is invalid. @budget: the budget; an invalid packet reduces it as much as
+ * a valid one. The receive path has looked only at the first packet of a train. An invalid packet
+ * is counted. Context: as @budget says; called by the task of that side. Returns offset of its
+ * payload from skb->data; 0: it is invalid, and the caller drops it.
  */
 unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 				unsigned int seg, bool response,
@@ -81,18 +73,12 @@ unsigned int smr_rx_train_parse(struct smr_qp *qp, struct smr_rx_train *t,
 	return t->off;
 }
 
-/**
- * smr_rx_train_check() - check the ICRC of the packet that was parsed last
- * @qp: the QP in whose queue it is
- * @t: the train
- * @late: the copy can check it: the packet has a payload and no header but a BTH, and the QP's
- *	state alone says where the payload belongs. Nothing else is done before the copy
- * @hdr: its headers
- *
- * A wrong ICRC is counted. Packets that were not received from the wire have none.
- *
- * Context: as smr_rx_train_parse().
- * Return: false: it is wrong, and the caller drops the packet.
+/*
+ * Check the ICRC of the packet that was parsed last. @qp: the QP in whose queue it is. @late: the
+ * copy can check it: the packet has a payload and no header but a BTH, and the QP's state alone
+ * says where the payload belongs. Nothing else is done before the copy. A wrong ICRC is counted.
+ * Packets that were not received from the wire have none. Context: as smr_rx_train_parse(). Returns
+ * false: it is wrong, and the caller drops the packet.
  */
 bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
 			const struct smr_hdr *hdr)
@@ -108,13 +94,10 @@ bool smr_rx_train_check(struct smr_qp *qp, struct smr_rx_train *t, bool late,
 	return false;
 }
 
-/**
- * smr_rx_train_max() - how many packets may be handled together?
- * @t: the train; a packet in the middle of a message was parsed last
- * @max: number of similar packets that may follow it in the message
- * @budget: the budget
- *
- * Return: their maximum number, including the packet. smr_rx_train_copy() finds the number.
+/*
+ * How many packets may be handled together? @t: the train; a packet in the middle of a message was
+ * parsed last. @max: number of similar packets that may follow it in the message. Returns their
+ * maximum number, including the packet. smr_rx_train_copy() finds the number.
  */
 u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_budget *budget)
 {
@@ -127,13 +110,10 @@ u32 smr_rx_train_max(const struct smr_rx_train *t, u32 max, const struct smr_bud
 			(u32)budget->left / cost);
 }
 
-/**
- * smr_rx_train_doubt() - could packets that have not been checked have caused a refusal?
- * @t: the train
- * @count: maximum number of packets that were to be handled together
- *
- * Return: true if so. The caller repeats the step, which then handles one packet, and checks it
- *	first.
+/*
+ * Could packets that have not been checked have caused a refusal? @count: maximum number of packets
+ * that were to be handled together. Returns true if so. The caller repeats the step, which then
+ * handles one packet, and checks it first.
  */
 bool smr_rx_train_doubt(struct smr_rx_train *t, u32 count)
 {
@@ -187,19 +167,14 @@ static int first_copy(struct smr_rx_train *t, struct smr_miter *to, size_t tail)
 	       smr_icrc_is(crc, &t->cursor, end + t->pad) ? 0 : -EBADMSG;
 }
 
-/**
- * smr_rx_train_copy() - copy the payload of a packet, and of similar ones that follow, into a list
- * @t: the train; the packet was parsed last
- * @sgl: the open list
- * @hdr: the packet's headers; ack_req is set if any of the packets requests an ACK
- * @count: maximum number of packets: 1, or at most what smr_rx_train_max() returned. Set to
- *	the number copied: at least 1, unless there is an error
- * @tail: number of bytes at the end of the packet that become visible after all bytes before
- *	them; its @count is 1
- * @budget: the budget; each further packet reduces it
- *
- * Return: as smr_sgl_write_packet(). -EBADMSG: the ICRC of the packet is wrong; the caller
- * repeats the step, which drops the packet.
+/*
+ * Copy the payload of a packet, and of similar ones that follow, into a list. @t: the train; the
+ * packet was parsed last. @hdr: the packet's headers; ack_req is set if any of the packets requests
+ * an ACK. @count: maximum number of packets: 1, or at most what smr_rx_train_max() returned. Set to
+ * the number copied: at least 1, unless there is an error. @tail: number of bytes at the end of the
+ * packet that become visible after all bytes before them; its @count is 1. @budget: the budget;
+ * each further packet reduces it. Returns as smr_sgl_write_packet(). -EBADMSG: the ICRC of the
+ * packet is wrong; the caller repeats the step, which drops the packet.
  */
 int smr_rx_train_copy(struct smr_rx_train *t, struct smr_sgl *sgl, struct smr_hdr *hdr,
 		      u32 *count, size_t tail, struct smr_budget *budget)

@@ -114,14 +114,7 @@ static struct smr_reason why_length(const struct smr_qp *qp,
 	return SMR_REASON(WR_LENGTH, wqe->opcode, len);
 }
 
-/**
- * smr_send_why() - find why a send work request fails
- * @qp: the caller owns its send task
- * @wqe: the work request
- * @status: its status
- *
- * Return: the reason.
- */
+/* Find why a send work request fails. @qp: the caller owns its send task. */
 struct smr_reason smr_send_why(const struct smr_qp *qp, const struct smr_swqe *wqe,
 			       enum ib_wc_status status)
 {

@@ -73,14 +73,9 @@ static int need(enum ib_qp_type type, enum ib_qp_state cur,
 	return 0;
 }
 
-/**
- * smr_transition_why() - why does the core not allow a transition of a QP?
- * @type: of the QP
- * @cur: its current state
- * @next: the new state
- * @mask: attributes to set: enum ib_qp_attr_mask
- *
- * Return: the reason: the attributes that are missing, or not allowed.
+/*
+ * Why does the core not allow a transition of a QP? @mask: attributes to set: enum ib_qp_attr_mask.
+ * Returns the reason: the attributes that are missing, or not allowed.
  */
 struct smr_reason smr_transition_why(enum ib_qp_type type, enum ib_qp_state cur,
 				     enum ib_qp_state next, int mask)

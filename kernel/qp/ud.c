@@ -230,15 +230,11 @@ static enum smr_step datagram_send(struct datagram *d, struct smr_budget *budget
 	return step;
 }
 
-/**
- * smr_ud_send() - send the oldest work request of a UD QP
- * @qp: the QP, in RTS
- * @wqe: the work request; may have completed on return
- * @budget: the budget
- *
- * Context: as @budget says; called by the send task.
- * Return: SMR_STEP_WAIT until the stack accepts packets, or a page is present; SMR_STEP_DEFER;
- * SMR_STEP_DONE or SMR_STEP_AGAIN otherwise.
+/*
+ * Send the oldest work request of a UD QP. @qp: the QP, in RTS. @wqe: the work request; may have
+ * completed on return. Context: as @budget says; called by the send task. Returns SMR_STEP_WAIT
+ * until the stack accepts packets, or a page is present; SMR_STEP_DEFER; SMR_STEP_DONE or
+ * SMR_STEP_AGAIN otherwise.
  */
 enum smr_step smr_ud_send(struct smr_qp *qp, struct smr_swqe *wqe,
 			  struct smr_budget *budget)
@@ -330,14 +326,10 @@ static u16 datagram_vlan(const struct smr_qp *qp, const struct sk_buff *skb)
 	return vlan;
 }
 
-/**
- * smr_ud_receive() - receive a datagram
- * @qp: its receiver, a UD QP
- * @op: the datagram; its verdict is set on SMR_STEP_DONE
- * @budget: the budget
- *
- * Context: as @budget says; called by the response task.
- * Return: SMR_STEP_DONE if it was received, or refused; otherwise call again.
+/*
+ * Receive a datagram. @qp: its receiver, a UD QP. @op: the datagram; its verdict is set on
+ * SMR_STEP_DONE. Context: as @budget says; called by the response task. Returns SMR_STEP_DONE if it
+ * was received, or refused; otherwise call again.
  */
 enum smr_step smr_ud_receive(struct smr_qp *qp, struct smr_op *op,
 			     struct smr_budget *budget)

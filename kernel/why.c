@@ -43,12 +43,14 @@
 /**
  * struct ring_entry - a refusal
  * @node: in struct why_ring.order
+ * @of_log: in struct smr_why_log.entries, unless it is free
  * @log: of its context, a reference; NULL: the entry is free
  * @rec: the refusal
  * @at: value of struct why_ring.head
  */
 struct ring_entry {
 	struct list_head node;
+	struct list_head of_log;
 	struct smr_why_log *log;
 	struct smr_abi_why rec;
 	u64 at;
@@ -64,7 +66,7 @@ struct ring_entry {
  * @idle: value of struct smr_whys.idles since @open is 0
  * @lock: guards @head, @order, @entries, and in logs what they say
  * @head: number of refusals so far
- * @order: @entries, the oldest first
+ * @order: @entries, the free ones first, then the oldest
  * @entries: the refusals
  *
  * struct smr_whys.lock guards @node, @open and @idle; @uid and @id are constant.
@@ -90,14 +92,15 @@ struct why_ring {
  * @pid: the process that opened the context, a reference; NULL: the kernel
  * @comm: command name of that process
  * @seq: number of refusals so far
- * @nr: number of entries in the ring
+ * @nr: number of @entries
+ * @entries: its entries in the ring, the oldest first
  * @dev: the index of the device, if @ended
  * @ended: the context is closed; nothing more is added
  * @second: jiffies / HZ to which @packets belongs
  * @packets: the reasons of packets that were logged in that second. Both are written in any context
  *	without a lock: a race loses or adds a refusal
  *
- * @ring->lock guards @seq, @nr, @dev and @ended; the others are constant.
+ * @ring->lock guards @seq, @nr, @entries, @dev and @ended; the others are constant.
  */
 struct smr_why_log {
 	refcount_t ref;
@@ -107,6 +110,7 @@ struct smr_why_log {
 	char comm[16];
 	u64 seq;
 	unsigned int nr;
+	struct list_head entries;
 	u32 dev;
 	bool ended;
 	u32 second;
@@ -140,6 +144,16 @@ static struct why_ring *ring_create(struct smr_whys *whys, kuid_t uid)
 	return ring;
 }
 
+static void entry_free(struct ring_entry *e)
+{
+	if (!e->log)
+		return;
+	e->log->nr--;
+	list_del(&e->of_log);
+	smr_why_log_put(e->log);
+	e->log = NULL;
+}
+
 /* Forget a user without an open context. An XRC QP may still have a log of it, which has ended. */
 static void ring_forget(struct why_ring *ring)
 {
@@ -147,13 +161,9 @@ static void ring_forget(struct why_ring *ring)
 
 	list_del(&ring->node);
 	/* The logs refer to the ring. */
-	scoped_guard(spinlock_irqsave, &ring->lock) {
-		for (i = 0; i < RING_ENTRIES; i++) {
-			if (ring->entries[i].log)
-				smr_why_log_put(ring->entries[i].log);
-			ring->entries[i].log = NULL;
-		}
-	}
+	scoped_guard(spinlock_irqsave, &ring->lock)
+		for (i = 0; i < RING_ENTRIES; i++)
+			entry_free(&ring->entries[i]);
 	ring_put(ring);
 }
 
@@ -175,33 +185,23 @@ static void rings_limit(struct smr_whys *whys)
 		ring_forget(oldest);
 }
 
-/* How readily an entry is given up for the next refusal of a log */
-static unsigned int entry_weight(const struct ring_entry *e,
-				 const struct smr_why_log *log)
-{
-	if (log->nr == LOG_SHARE)
-		return e->log == log;
-	return !e->log || e->log->ended ? UINT_MAX : e->log->nr;
-}
-
-/* The entry for the next refusal of a log: the oldest one of the greatest weight */
+/*
+ * The entry for the next refusal of a log. Only a full ring, of several contexts that are all open,
+ * is searched as a whole.
+ */
 static struct ring_entry *ring_next(struct why_ring *ring,
 				    const struct smr_why_log *log)
 {
 	struct ring_entry *e, *found = NULL;
-	unsigned int weight, most = 0;
 
 	lockdep_assert_held(&ring->lock);
+	if (log->nr == LOG_SHARE)
+		return list_first_entry(&log->entries, struct ring_entry, of_log);
 	list_for_each_entry(e, &ring->order, node) {
-		weight = entry_weight(e, log);
-		if (weight > most) {
+		if (!e->log || e->log->ended)
+			return e;
+		if (!found || e->log->nr > found->log->nr)
 			found = e;
-			most = weight;
-		}
-	}
-	if (found->log) {
-		found->log->nr--;
-		smr_why_log_put(found->log);
 	}
 	return found;
 }
@@ -215,11 +215,13 @@ static void ring_add(struct smr_why_log *log, struct smr_abi_why *rec)
 	if (log->ended)
 		return;
 	to = ring_next(ring, log);
+	entry_free(to);
 	rec->seq = ++log->seq;
 	to->rec = *rec;
 	to->log = smr_why_log_get(log);
 	to->at = ++ring->head;
 	log->nr++;
+	list_add_tail(&to->of_log, &log->entries);
 	list_move_tail(&to->node, &ring->order);
 }
 
@@ -289,6 +291,7 @@ static struct smr_why_log *log_create(struct smr_whys *whys, kuid_t uid,
 	if (!log)
 		return NULL;
 	refcount_set(&log->ref, 1);
+	INIT_LIST_HEAD(&log->entries);
 	log->ibdev = ibdev;
 	guard(mutex)(&whys->lock);
 	list_for_each_entry(ring, &whys->rings, node)

@@ -3,8 +3,8 @@
  * A capture is a file that a context opens. It has the packets that QPs of the context's user
  * send and receive on the link. The context's user is the one that may read its refusals (why.c). A
  * process with privileges that its user lacks has no such user, and cannot open such a capture.
- * With CAP_NET_RAW in the link's namespace, a capture may have all RoCEv2 packets of the link: those
- * that its QPs send, and all that arrive, whether a QP gets them or not.
+ * With CAP_NET_RAW in the link's namespace, a capture may have all RoCEv2 packets of the link:
+ * those that its QPs send, and all that arrive, whether a QP gets them or not.
  *
  * Each packet is checked against every capture of its namespace, so captures count against the
  * limit on steering rules. The file may outlive the context: reads then return 0 after the packets.

@@ -67,8 +67,11 @@ enum smr_why_errno {
 #define smr_why(log, name, ...) smr_why_qp(log, 0, name, ##__VA_ARGS__)
 
 /* The same for functions that return an ERR_PTR */
-#define smr_why_ptr(log, name, ...) \
-	ERR_PTR(smr_why(log, name, ##__VA_ARGS__))
+#define smr_why_ptr(log, name, ...)					\
+({									\
+	smr_why(log, name, ##__VA_ARGS__);				\
+	ERR_PTR(-(int)SMR_WHY_ERRNO_##name);				\
+})
 
 int __cold smr_why_verb(struct smr_why_log *log, u32 qpn, int err,
 			struct smr_reason why);

@@ -95,8 +95,8 @@ bool smr_capture_wants(const struct smr_qp *from, const struct smr_qp *to, u16 f
  * smr_capture_wants_next_all() - see smr_capture_wants_next()
  * @qp: the caller owns its send task
  *
- * The answer holds until a capture begins or ends, so a message that no capture wants costs the same
- * while there are captures.
+ * The answer holds until a capture begins or ends, so a message that no capture wants costs the
+ * same while there are captures.
  *
  * Return: true if a capture wants it.
  */

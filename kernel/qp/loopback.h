@@ -14,8 +14,9 @@ bool smr_loopback_usable(struct smr_qp *qp);
 bool __cold smr_loopback_returns_all(struct smr_qp *qp);
 
 /*
- * Must a new message wait because the capture has ended for which earlier ones, in flight, were sent
- * as packets? Otherwise a QP that always has packets in flight would not use the shortcut again.
+ * Must a new message wait because the capture has ended for which earlier ones, in flight, were
+ * sent as packets? Otherwise a QP that always has packets in flight would not use the shortcut
+ * again.
  */
 static inline bool smr_loopback_returns(struct smr_qp *qp)
 {

@@ -142,8 +142,10 @@ static struct smr_group *group_enter(const struct smr_qp *qp,
 	struct smr_group *group;
 	int err;
 
-	if (env->nr_groups == SMR_MAX_MCAST_GROUPS)
-		return ERR_PTR(smr_qp_why(qp, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS));
+	if (env->nr_groups == SMR_MAX_MCAST_GROUPS) {
+		err = smr_qp_why(qp, MCAST_GROUPS, SMR_MAX_MCAST_GROUPS);
+		return ERR_PTR(err);
+	}
 	group = smr_group_join(env->net, env->ndev, addr);
 	if (!IS_ERR(group)) {
 		env->nr_groups++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A firewall, IPsec or a loopback netdev that is down may keep packets from QPs of the same host. So
- * before a capture makes such packets of their messages, a link sends one to each of its own
+ * A firewall, IPsec or a loopback netdev that is down may keep packets from QPs of the same host.
+ * So before a capture makes such packets of their messages, a link sends one to each of its own
  * addresses, as a QP would. It is no valid RoCEv2 packet, and has a random content.
  */
 #include "qp/probe.h"

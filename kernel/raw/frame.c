@@ -165,7 +165,7 @@ static bool frame_len_ok(const struct smr_qp *qp, u32 len)
 }
 
 enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			     struct smr_budget *budget)
+			   struct smr_budget *budget)
 {
 	enum smr_step step = SMR_STEP_AGAIN;
 	int err;
@@ -198,7 +198,7 @@ static int frame_copy(struct smr_qp *qp, const struct smr_op *op)
 }
 
 enum smr_step smr_raw_receive(struct smr_qp *qp, struct smr_op *op,
-				struct smr_budget *budget)
+			      struct smr_budget *budget)
 {
 	u32 len = op->skb->len;
 	enum smr_step step;

@@ -117,9 +117,9 @@ static inline struct smr_steer *to_smr_steer(const struct smr_env *env)
 }
 
 enum smr_step smr_raw_send(struct smr_qp *qp, struct smr_swqe *wqe,
-			     struct smr_budget *budget);
+			   struct smr_budget *budget);
 enum smr_step smr_raw_receive(struct smr_qp *qp, struct smr_op *op,
-				struct smr_budget *budget);
+			      struct smr_budget *budget);
 
 unsigned int smr_steer_hook(void *priv, struct sk_buff *skb,
 			    const struct nf_hook_state *state);

@@ -6,6 +6,7 @@
 EXIT_DIED=123 EXIT_TIMEOUT=124 EXIT_NO_BOOT=125
 
 NODES=1 CPUS=2 MEM='' SHARE='' TIMEOUT='' CMDLINE='' LOG_DIR='' INTERACTIVE='' COMMAND=()
+# shellcheck disable=SC2034 # for the beds
 BOOT_LIMIT=${SOFTMR_BOOT_LIMIT:-180}
 
 bed_usage() {
@@ -48,7 +49,10 @@ bed_parse() {
 			bed_usage
 			exit 0
 			;;
-		--no-build) SOFTMR_NO_BUILD=1 ;;
+		--no-build)
+			# shellcheck disable=SC2034 # for the beds
+			SOFTMR_NO_BUILD=1
+			;;
 		--)
 			shift
 			break

@@ -87,7 +87,7 @@ static const struct row {
 	const char *numbers, *text, *todo;
 } rows[] = {
 #define REASON(_name, _numbers, _text, _todo) { SMR_WHY_##_name, _numbers, _text, _todo },
-#include "../../userspace/provider/why_table.h"
+#include <why_table.h>
 #undef REASON
 };
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <termios.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #include "job.h"
 #include "line.h"
@@ -47,8 +48,12 @@ struct spawn {
 	char **argv, **envp;
 };
 int spawn(const struct job *job, const struct spawn *s);
+
 /* The status in the form of a shell's $? */
-int shell_status(int wait_status);
+static inline int shell_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 /* trace.c */
 void trace_begin(const struct job *job);

@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static void set_limits(const struct job *job)
@@ -110,9 +109,4 @@ int spawn(const struct job *job, const struct spawn *s)
 	if (!pid)
 		child(job, s);
 	return pid;
-}
-
-int shell_status(int wait_status)
-{
-	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }

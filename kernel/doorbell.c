@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The doorbell of an open context is a file. A process rings it by one ioctl, whose argument is
- * the number of the QP. A uverbs method does the same, but looks up its object, its attributes
- * and the QP's uobject each time.
+ * the number of the QP: a uverbs method would look up its object, its attributes and the QP's
+ * uobject each time.
  *
  * The file may outlive the context and the device: an open file pins only the module.
  */
@@ -116,7 +116,6 @@ static struct smr_qp *bell_qp(const struct smr_bell *bell, unsigned long qpn)
 
 static long bell_ioctl(struct file *file, unsigned int cmd, unsigned long qpn)
 {
-	u32 flags = cmd == SMR_IOC_RING_SQ ? SMR_DOORBELL_SQ : SMR_DOORBELL_RQ;
 	struct smr_qp *qp;
 
 	if (cmd != SMR_IOC_RING_SQ && cmd != SMR_IOC_RING_RQ)
@@ -124,7 +123,10 @@ static long bell_ioctl(struct file *file, unsigned int cmd, unsigned long qpn)
 	qp = bell_qp(file->private_data, qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	smr_qp_doorbell(qp, flags);
+	if (cmd == SMR_IOC_RING_SQ)
+		smr_qp_ring_sq(qp);
+	else
+		smr_qp_ring_rq(qp);
 	smr_qp_put(qp);
 	return 0;
 }

@@ -612,32 +612,6 @@ static int dealloc_mw(struct ib_mw *ibmw)
 	return 0;
 }
 
-static int UVERBS_HANDLER(SMR_METHOD_QP_DOORBELL)(struct uverbs_attr_bundle *attrs)
-{
-	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SMR_ATTR_DOORBELL_QP);
-	u32 flags;
-	int ret;
-
-	ret = uverbs_get_flags32(&flags, attrs, SMR_ATTR_DOORBELL_FLAGS,
-				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ);
-	if (ret)
-		return ret;
-	/* For an opened XRC QP, real_qp is softmr's QP. */
-	smr_qp_doorbell(to_smr_qp(ibqp->real_qp), flags ?: SMR_DOORBELL_SQ);
-	return 0;
-}
-
-DECLARE_UVERBS_NAMED_METHOD(SMR_METHOD_QP_DOORBELL,
-			    UVERBS_ATTR_IDR(SMR_ATTR_DOORBELL_QP,
-					    UVERBS_OBJECT_QP,
-					    UVERBS_ACCESS_READ, UA_MANDATORY),
-			    UVERBS_ATTR_FLAGS_IN(SMR_ATTR_DOORBELL_FLAGS,
-						 enum smr_doorbell_flags,
-						 UA_OPTIONAL));
-
-ADD_UVERBS_METHODS(smr_qp_methods, UVERBS_OBJECT_QP,
-		   &UVERBS_METHOD(SMR_METHOD_QP_DOORBELL));
-
 ADD_UVERBS_ATTRIBUTES_SIMPLE(smr_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
 			     UVERBS_ATTR_PTR_OUT(SMR_ATTR_QUERY_CONTEXT_RESP,
@@ -673,7 +647,6 @@ ADD_UVERBS_METHODS(smr_dm_methods, UVERBS_OBJECT_DM,
 
 const struct uapi_definition smr_verbs_uapi[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &smr_query_context),
-	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &smr_qp_methods),
 	UAPI_DEF_CHAIN(smr_mr_query_uapi),
 	UAPI_DEF_CHAIN(smr_why_query_uapi),
 	UAPI_DEF_CHAIN(smr_bell_uapi),

@@ -8,6 +8,7 @@
 #include "harness.h"
 
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include <rdma/rdma_user_ioctl_cmds.h>
 
@@ -131,6 +132,40 @@ TEST_F(doorbell, outlives_its_context)
 	ASSERT_EQ(0, ring(self->other_fd, SMR_IOC_RING_SQ, qpn));
 	vt_ep_close(&self->other);
 	EXPECT_EQ(EIO, ring(self->other_fd, SMR_IOC_RING_SQ, qpn));
+}
+
+/* Opening takes three files: for commands, events and the doorbell. With fewer there is no context. */
+TEST_F(doorbell, no_file_no_context)
+{
+	struct ibv_device *device = self->ep->dev.ctx->device;
+	struct rlimit lim, few;
+	struct ibv_context *ctx;
+	int i, err, spare[3];
+
+	for (i = 0; i < 3; i++)
+		spare[i] = dup(0);
+	ASSERT_LE(0, spare[2]);
+	for (i = 0; i < 3; i++)
+		close(spare[i]);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &lim));
+	few = lim;
+	for (i = 1; i < 3; i++) {
+		few.rlim_cur = spare[i];
+		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &few));
+		errno = 0;
+		ctx = ibv_open_device(device);
+		err = errno;
+		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &lim));
+		EXPECT_EQ(NULL, ctx);
+		EXPECT_EQ(EMFILE, err);
+	}
+	EXPECT_EQ(0, system("softmr why | grep -q 'the process has no free file descriptor'"));
+	few.rlim_cur = spare[2] + 1;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &few));
+	ctx = ibv_open_device(device);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &lim));
+	ASSERT_NE(NULL, ctx);
+	EXPECT_EQ(0, ibv_close_device(ctx));
 }
 
 TEST(outlives_the_device)

@@ -44,6 +44,7 @@ struct tally {
  * use the keys
  * @a_lkey: of a's buffer
  * @b_rkey: of b's
+ * @qpn: the numbers of both QPs
  */
 struct attack {
 	struct vt_pair pair;
@@ -51,6 +52,7 @@ struct attack {
 	struct vt_ring ring[RINGS];
 	struct ibv_mw *mw;
 	uint32_t mw_rkey, a_lkey, b_rkey;
+	uint32_t qpn[2];
 	struct tally *tally;
 };
 
@@ -181,11 +183,10 @@ static void scribble_bytes(struct attack *a, uint64_t *r)
 static void ring_doorbell(struct attack *a, uint64_t *r)
 {
 	struct vt_ep *ep = vt_random_below(r, 2) ? &a->pair.a : &a->pair.b;
-	uint32_t handle = vt_random_below(r, 16);
 
-	/* its QPs have low numbers, whether they still exist or not */
-	vt_doorbell(ep->dev.ctx->cmd_fd, handle,
-		    vt_random_below(r, 8) ? vt_random_below(r, 4) : (uint32_t)vt_nasty(r));
+	/* of either context's QP, whether it still exists or not */
+	vt_doorbell(ep->dev.ctx, vt_random_below(r, 2) ? SMR_IOC_RING_SQ : SMR_IOC_RING_RQ,
+		    vt_random_below(r, 8) ? a->qpn[vt_random_below(r, 2)] : (uint32_t)vt_nasty(r));
 	count(&a->tally->doorbells);
 }
 
@@ -329,6 +330,8 @@ static int attack_open(struct attack *a)
 	if (!a->mw)
 		return -errno;
 	a->mw_rkey = a->mw->rkey;
+	a->qpn[0] = a->pair.a.qp->qp_num;
+	a->qpn[1] = a->pair.b.qp->qp_num;
 	a->a_lkey = a->pair.a.buf.mr->lkey;
 	a->b_rkey = a->pair.b.buf.mr->rkey;
 	return 0;

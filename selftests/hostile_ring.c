@@ -12,8 +12,12 @@
  * paths: host wire
  */
 #include "harness.h"
+
+#include <sys/ioctl.h>
+
 #include "random.h"
 #include "rings.h"
+#include "uverbs.h"
 #include "why.h"
 
 #define FEED_MS		2000
@@ -300,7 +304,7 @@ TEST_F(hostile, ring_that_is_never_empty)
 	struct smr_send_wqe *wqe;
 	struct vt_pair pair;
 	struct ibv_mw *mw;
-	int doorbells = 0;
+	int bell, doorbells = 0;
 	uint32_t i;
 
 	/*
@@ -319,11 +323,13 @@ TEST_F(hostile, ring_that_is_never_empty)
 		wqe->bind_mw.mw_rkey = mw->rkey;
 		wqe->bind_mw.new_rkey = mw->rkey;
 	}
+	bell = vt_ucmd_file(pair.a.dev.ctx, SMR_METHOD_DOORBELL_OPEN, SMR_ATTR_DOORBELL_FD);
+	ASSERT_LE(0, bell);
 	ASSERT_EQ(0, pthread_create(&f.thread, NULL, feed, &f));
 	while (!__atomic_load_n(&f.going, __ATOMIC_RELAXED))
 		sched_yield();
 	while (__atomic_load_n(&f.going, __ATOMIC_RELAXED)) {
-		ASSERT_EQ(0, vt_ring_sq(&pair.a));
+		ASSERT_EQ(0, ioctl(bell, SMR_IOC_RING_SQ, pair.a.qp->qp_num));
 		doorbells++;
 	}
 	/*
@@ -335,6 +341,7 @@ TEST_F(hostile, ring_that_is_never_empty)
 	EXPECT_EQ(IBV_QPS_RTS, vt_qp_state(pair.a.qp));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 	pthread_join(f.thread, NULL);
+	close(bell);
 	EXPECT_EQ(0, ibv_dealloc_mw(mw));
 	vt_pair_close(&pair);
 }
@@ -422,41 +429,6 @@ TEST_F(hostile, mapping_outlives_its_qp)
 			      PROT_READ | PROT_WRITE, MAP_SHARED, offset));
 	EXPECT_EQ(0, munmap(extra, ring->len));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
-}
-
-/* -- doorbells */
-
-TEST_F(hostile, doorbell_of_others)
-{
-	struct vt_ep *a = &self->pair.a, *b = &self->healthy.b;
-	struct ibv_pd *pd = ibv_alloc_pd(a->dev.ctx);
-	int fd = a->dev.ctx->cmd_fd;
-	uint32_t i;
-
-	ASSERT_NE(NULL, pd);
-	/*
-	 * an object that is no QP, one that does not exist, a QP of another fd
-	 */
-	EXPECT_GT(0, vt_doorbell(fd, pd->handle, SMR_DOORBELL_SQ));
-	EXPECT_EQ(-ENOENT, vt_doorbell(fd, 0x7fffffff, SMR_DOORBELL_SQ));
-	EXPECT_GT(0, vt_doorbell(b->dev.ctx->cmd_fd, ~0u, SMR_DOORBELL_SQ));
-	for (i = 0; i < 64; i++) {
-		if (i == a->qp->handle)
-			continue;
-		EXPECT_GT(0, vt_doorbell(fd, i, SMR_DOORBELL_RQ));
-	}
-	EXPECT_EQ(0, ibv_dealloc_pd(pd));
-	EXPECT_TRUE(vt_pair_works(&self->healthy));
-}
-
-TEST_F(hostile, doorbell_of_unknown_side)
-{
-	struct vt_ep *a = &self->pair.a;
-
-	EXPECT_GT(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle, 4));
-	EXPECT_GT(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle, ~0u));
-	EXPECT_EQ(0, vt_doorbell(a->dev.ctx->cmd_fd, a->qp->handle,
-				 SMR_DOORBELL_SQ | SMR_DOORBELL_RQ));
 }
 
 VT_HARNESS_MAIN

@@ -156,8 +156,7 @@ static int submit(FIXTURE_DATA(ud) *self)
 	struct smr_ring_hdr *hdr = self->rings.sq.hdr;
 
 	__atomic_store_n(&hdr->prod, hdr->prod + 1, __ATOMIC_SEQ_CST);
-	if (vt_doorbell(self->a->dev.ctx->cmd_fd, self->a->qp->handle,
-			SMR_DOORBELL_SQ))
+	if (vt_ring_sq(self->a))
 		return -EIO;
 	return vt_status(self->a->scq, 77);
 }

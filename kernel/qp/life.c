@@ -306,16 +306,14 @@ void smr_qp_reset(struct smr_qp *qp)
 }
 
 /**
- * smr_qp_doorbell() - run the tasks of a QP whose process has filled its rings
+ * smr_qp_ring_sq() - run the send task of a QP whose process has posted send requests
  * @qp: the QP
- * @flags: enum smr_doorbell_flags
  *
- * The tasks of the sides in @flags run in the caller's context. The response task executes
- * operations of peers, whose QPs wait for its end. So it runs with BH off and is not preempted.
+ * It runs in the caller's context.
  *
  * Context: process.
  */
-void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
+void smr_qp_ring_sq(struct smr_qp *qp)
 {
 	struct smr_budget budget = {
 		.can_sleep = true,
@@ -323,10 +321,21 @@ void smr_qp_doorbell(struct smr_qp *qp, u32 flags)
 	};
 
 	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
-	if (flags & SMR_DOORBELL_SQ)
-		smr_task_run(&qp->send_task, &budget);
-	if (flags & SMR_DOORBELL_RQ) {
-		guard(smr_bh)();
-		smr_task_kick(&qp->resp_task);
-	}
+	smr_task_run(&qp->send_task, &budget);
+}
+
+/**
+ * smr_qp_ring_rq() - run the response task of a QP that waits for receive requests
+ * @qp: the QP
+ *
+ * It runs in the caller's context. It executes operations of peers, whose QPs wait for its end.
+ * So it runs with BH off and is not preempted.
+ *
+ * Context: process.
+ */
+void smr_qp_ring_rq(struct smr_qp *qp)
+{
+	smr_qp_inc(qp, SMR_CNT_DOORBELLS);
+	guard(smr_bh)();
+	smr_task_kick(&qp->resp_task);
 }

@@ -14,6 +14,7 @@ void smr_qp_fini(struct smr_qp *qp);
 void smr_qp_pause(struct smr_qp *qp);
 void smr_qp_resume(struct smr_qp *qp);
 void smr_qp_reset(struct smr_qp *qp);
-void smr_qp_doorbell(struct smr_qp *qp, u32 flags);
+void smr_qp_ring_sq(struct smr_qp *qp);
+void smr_qp_ring_rq(struct smr_qp *qp);
 
 #endif /* SMR_QP_LIFE_H */

@@ -289,29 +289,8 @@ struct smr_create_ah_resp {
 };
 
 /*
- * The doorbell: a driver method of the QP object, ioctl(RDMA_VERBS_IOCTL). It runs the sides of
- * the QP in its flags. 1 << 12 is UVERBS_ID_NS_SHIFT: the driver's name space of ids.
- */
-enum smr_qp_methods {
-	SMR_METHOD_QP_DOORBELL = (1U << 12),
-};
-
-enum smr_qp_doorbell_attrs {
-	SMR_ATTR_DOORBELL_QP = (1U << 12),
-	/* enum smr_doorbell_flags; absent: SMR_DOORBELL_SQ */
-	SMR_ATTR_DOORBELL_FLAGS,
-};
-
-enum smr_doorbell_flags {
-	SMR_DOORBELL_SQ = 1 << 0,
-	SMR_DOORBELL_RQ = 1 << 1,
-};
-
-/*
- * The doorbell as a file: a driver method of the DEVICE object opens it. The argument of its
- * ioctls is the number of a QP of the file's context. EIO: the device is gone.
- * ENOENT: the context has no such QP. A module without this method has only the doorbell
- * methods above and below.
+ * The doorbell is a file, which a driver method of the DEVICE object opens. 1 << 12 is
+ * UVERBS_ID_NS_SHIFT: the driver's name space of ids.
  */
 enum smr_doorbell_methods {
 	SMR_METHOD_DOORBELL_OPEN = (1U << 12) + 1,
@@ -321,6 +300,13 @@ enum smr_doorbell_open_attrs {
 	/* the file descriptor, 4 bytes */
 	SMR_ATTR_DOORBELL_FD = (1U << 12),
 };
+
+/*
+ * They run one side of a QP of the file's context. The argument is the QP's number. EIO: the
+ * device is gone. ENOENT: the context has no such QP.
+ */
+#define SMR_IOC_RING_SQ	_IO('s', 0xe0)
+#define SMR_IOC_RING_RQ	_IO('s', 0xe1)
 
 /*
  * A capture: a driver method of the DEVICE object opens a file. It has the packets of the QPs
@@ -368,9 +354,6 @@ struct smr_captured_packet {
 	__u32 why;
 	__u32 rsvd;
 };
-
-#define SMR_IOC_RING_SQ	_IO('s', 0xe0)
-#define SMR_IOC_RING_RQ	_IO('s', 0xe1)
 
 /*
  * Resize of a shared receive queue: a driver method of the SRQ object, since the verbs command

@@ -9,9 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl_cmds.h>
-
+#include "uverbs.h"
 #include "work.h"
 
 /**
@@ -168,8 +166,7 @@ int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
 	if (!rings->sq.hdr || !rings->rq.hdr || !rings->scq.hdr ||
 	    !rings->rcq.hdr)
 		return -EOPNOTSUPP;
-	ret = vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle, SMR_DOORBELL_SQ);
-	return ret ? -EOPNOTSUPP : 0;
+	return vt_ring_sq(ep) ? -EOPNOTSUPP : 0;
 }
 
 /* Offsets of a context are allocated from 0 on. */
@@ -207,35 +204,20 @@ struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
 
 /**
  * vt_doorbell() - ring a QP
+ * @request: SMR_IOC_RING_SQ or SMR_IOC_RING_RQ
+ *
+ * By a doorbell file of its own, not by the provider's.
  *
  * Return: 0 or a negative errno
  */
-int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags)
+int vt_doorbell(struct ibv_context *ctx, unsigned long request, uint32_t qpn)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attrs[2];
-	} cmd = {
-		.hdr = {
-			.length = sizeof(cmd),
-			.object_id = UVERBS_OBJECT_QP,
-			.method_id = SMR_METHOD_QP_DOORBELL,
-			.num_attrs = 2,
-			.driver_id = SMR_DRIVER_ID,
-		},
-		.attrs = {
-			{
-				.attr_id = SMR_ATTR_DOORBELL_QP,
-				.flags = UVERBS_ATTR_F_MANDATORY,
-				.data = qp_handle,
-			}, {
-				.attr_id = SMR_ATTR_DOORBELL_FLAGS,
-				.flags = UVERBS_ATTR_F_MANDATORY,
-				.len = sizeof(flags),
-				.data = flags,
-			},
-		},
-	};
+	int fd = vt_ucmd_file(ctx, SMR_METHOD_DOORBELL_OPEN, SMR_ATTR_DOORBELL_FD);
+	int ret;
 
-	return ioctl(fd, RDMA_VERBS_IOCTL, &cmd) ? -errno : 0;
+	if (fd < 0)
+		return fd;
+	ret = ioctl(fd, request, (unsigned long)qpn) ? -errno : 0;
+	close(fd);
+	return ret;
 }

@@ -42,7 +42,7 @@ struct vt_rings {
 int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep);
 struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
 				       uint64_t *offset);
-int vt_doorbell(int fd, uint32_t qp_handle, uint32_t flags);
+int vt_doorbell(struct ibv_context *ctx, unsigned long request, uint32_t qpn);
 
 static inline void *vt_sq_entry(const struct vt_rings *rings, uint32_t idx)
 {
@@ -64,8 +64,7 @@ static inline void vt_set_index(uint32_t *index, uint32_t value)
 /* Ring for an endpoint's send queue. */
 static inline int vt_ring_sq(struct vt_ep *ep)
 {
-	return vt_doorbell(ep->dev.ctx->cmd_fd, ep->qp->handle,
-			   SMR_DOORBELL_SQ);
+	return vt_doorbell(ep->dev.ctx, SMR_IOC_RING_SQ, ep->qp->qp_num);
 }
 
 #endif /* VT_RINGS_H */

@@ -136,17 +136,23 @@ open_context(struct ibv_device *device, int cmd_fd,
 	if (!ctx)
 		return NULL;
 	ret = get(ctx);
-	if (ret) {
-		verbs_uninit_context(&ctx->vctx);
-		free(ctx);
-		errno = ret;
-		return NULL;
-	}
-	ctx->bell_fd = smr_doorbell_open(&ctx->vctx.context);
+	if (ret)
+		goto free;
+	ctx->watch = smr_why_watch_begin(&ctx->vctx.context);
+	ret = smr_doorbell_open(&ctx->vctx.context, &ctx->bell_fd);
+	if (ret)
+		goto end_watch;
 	smr_maps_init(&ctx->maps, cmd_fd);
 	verbs_set_ops(&ctx->vctx, &smr_context_ops);
-	ctx->watch = smr_why_watch_begin(&ctx->vctx.context);
 	return smr_layout_context(&ctx->vctx);
+
+end_watch:
+	smr_why_watch_end(ctx->watch);
+free:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = ret;
+	return NULL;
 }
 
 static struct verbs_context *smr_alloc_context(struct ibv_device *device,
@@ -167,8 +173,7 @@ static void smr_free_context(struct ibv_context *context)
 	struct smr_context *ctx = to_smr_context(context);
 
 	smr_why_watch_end(ctx->watch);
-	if (ctx->bell_fd >= 0)
-		close(ctx->bell_fd);
+	close(ctx->bell_fd);
 	smr_maps_destroy(&ctx->maps);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);

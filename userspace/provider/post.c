@@ -149,7 +149,7 @@ static int write_send_chain(struct smr_qp *qp, struct ibv_send_wr *wr,
  */
 int smr_sq_ring(const struct smr_qp *qp)
 {
-	return smr_ring_bell(qp->vqp.qp.context, &qp->ring_sq);
+	return smr_ring_bell(&qp->vqp.qp, SMR_IOC_RING_SQ);
 }
 
 /**

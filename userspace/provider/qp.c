@@ -88,10 +88,6 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 		return ret;
 	}
 
-	smr_doorbell_init(&qp->ring_sq, qp->vqp.qp.handle, qp->vqp.qp.qp_num,
-			  SMR_DOORBELL_SQ);
-	smr_doorbell_init(&qp->ring_rq, qp->vqp.qp.handle, qp->vqp.qp.qp_num,
-			  SMR_DOORBELL_RQ);
 	return 0;
 }
 

@@ -56,41 +56,20 @@ static int write_recv_chain(struct smr_wq *rq, struct ibv_recv_wr *wr,
 }
 
 /**
- * smr_wq_post_recv - post receive requests to a queue that has a doorbell
+ * smr_post_recv - post receive requests to a QP
+ * @ibqp: a QP that is not in RESET and has a receive queue
  * @wr: a chain of requests
  * @bad_wr: on failure the first request that was not posted
  *
  * The doorbell is rung only if the kernel waits for receive requests, or has to
  * flush them.
  */
-int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
-		     const struct smr_doorbell *db, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	bool posted;
-	int ret, err;
-
-	ret = write_recv_chain(rq, wr, bad_wr, &posted);
-	if (!posted || !(smr_ring_flags(&rq->ring) & SMR_RING_NEED_DOORBELL))
-		return ret;
-
-	err = smr_ring_bell(context, db);
-	if (err) {
-		*bad_wr = wr;
-		return err;
-	}
-	return ret;
-}
-
-/**
- * smr_post_recv - post receive requests to a QP
- * @ibqp: a QP that is not in RESET and has a receive queue
- * @wr: a chain of requests
- * @bad_wr: on failure the first request that was not posted
- */
 int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)
 {
 	struct smr_qp *qp = to_smr_qp(ibqp);
+	bool posted;
+	int ret, err;
 
 	if (!qp->rq.ring.hdr) {
 		*bad_wr = wr;
@@ -100,8 +79,16 @@ int smr_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		*bad_wr = wr;
 		return smr_wq_refuse(&qp->rq, POST_STATE, ibqp->state);
 	}
-	return smr_wq_post_recv(&qp->rq, ibqp->context, &qp->ring_rq,
-				wr, bad_wr);
+	ret = write_recv_chain(&qp->rq, wr, bad_wr, &posted);
+	if (!posted || !(smr_ring_flags(&qp->rq.ring) & SMR_RING_NEED_DOORBELL))
+		return ret;
+
+	err = smr_ring_bell(ibqp, SMR_IOC_RING_RQ);
+	if (err) {
+		*bad_wr = wr;
+		return err;
+	}
+	return ret;
 }
 
 /**

@@ -32,7 +32,7 @@ struct smr_why_watch;
 /**
  * struct smr_context - an open device
  * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
- * @bell_fd: its doorbell, or -1; see smr_doorbell_open()
+ * @bell_fd: its doorbell
  * @maps: the shared mappings of its rings
  * @watch: prints refusals, or NULL; see why_watch.c
  * @room: for what libibverbs has before @vctx
@@ -101,8 +101,6 @@ struct smr_srq {
  * @send_ops: bit n is set if opcode n may be posted to this type of QP
  * @sq: the send queue
  * @rq: the receive queue; without a ring if the QP uses an SRQ
- * @ring_sq: the doorbell of the send side
- * @ring_rq: the doorbell of the receive side
  * @wr: the entry that ibv_wr_*() is filling, NULL after an error; it, and
  *	the three below, are guarded by @sq's lock, which is held from
  *	ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort()
@@ -117,8 +115,6 @@ struct smr_qp {
 	uint32_t send_ops;
 	struct smr_wq sq;
 	struct smr_wq rq;
-	struct smr_doorbell ring_sq;
-	struct smr_doorbell ring_rq;
 	struct smr_send_wqe *wr;
 	uint8_t wr_opcode;
 	uint32_t wr_first;
@@ -130,11 +126,10 @@ static inline struct smr_context *to_smr_context(struct ibv_context *context)
 	return container_of(verbs_get_ctx(context), struct smr_context, vctx);
 }
 
-static inline int smr_ring_bell(struct ibv_context *context,
-				const struct smr_doorbell *db)
+static inline int smr_ring_bell(const struct ibv_qp *qp, unsigned long request)
 {
-	return smr_doorbell_ring(to_smr_context(context)->bell_fd,
-				 context->cmd_fd, db);
+	return smr_doorbell_ring(to_smr_context(qp->context)->bell_fd, request,
+				 qp->qp_num);
 }
 
 static inline struct smr_ah *to_smr_ah(struct ibv_ah *ah)
@@ -251,9 +246,6 @@ int smr_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		struct ibv_mw_bind *mw_bind);
 
 /* recv.c */
-int smr_wq_post_recv(struct smr_wq *rq, struct ibv_context *context,
-		     const struct smr_doorbell *db, struct ibv_recv_wr *wr,
-		     struct ibv_recv_wr **bad_wr);
 int smr_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 int smr_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,

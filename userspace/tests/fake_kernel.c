@@ -178,7 +178,7 @@ static int fake_open_bell(const struct ibv_command_buffer *cmd)
 	int32_t fd;
 
 	if (fake.bell_fd < 0)
-		return EPROTONOSUPPORT;
+		return EMFILE;
 	if (cmd->buffer_error || cmd->hdr.attrs[0].attr_id != SMR_ATTR_DOORBELL_FD ||
 	    cmd->hdr.attrs[0].len != sizeof(fd))
 		return EINVAL;

@@ -55,7 +55,7 @@ enum fake_ring_fault {
 struct fake_kernel {
 	int doorbell_err;		/* the error of the next doorbells, or 0 */
 	void (*at_doorbell)(void);	/* called by each doorbell, or NULL */
-	/* the last doorbell file that was opened; -1: the module has none */
+	/* the last doorbell file that was opened; -1: the process can have none */
 	int bell_fd;
 	uint32_t start_index;		/* the first index of new and of reset rings */
 	uint32_t max_inline;		/* of the next QPs */

@@ -4,15 +4,12 @@
  * ran out of mappings at 16,000 QPs. Mappings of a device's memory are never merged. So the
  * kernel allocates an arena, which has space for many rings, and the provider maps the arena.
  *
- * A provider that does not know arenas maps each ring separately. So each ring also has its own
- * mmap entry, and consists of whole pages.
- *
  * The pages of a destroyed ring are reused for other rings of the same context. A process that
  * still writes to them corrupts only its own rings.
  *
  * An arena is charged as a whole. To charge little more than what is used, a new arena is as
  * large as all rings of the context together, within two limits. A ring that would fill a large
- * part of an arena is allocated separately.
+ * part of an arena gets one of its own.
  */
 #include "arena.h"
 
@@ -25,6 +22,7 @@
 
 #include "compat/cleanup.h"
 #include "mmap.h"
+#include "uapi/softmr-abi.h"
 
 #define PAGES_MIN	16
 /* A ring may take at most 1/PAGES_PART of a new arena. */
@@ -39,7 +37,7 @@
  * @id: unique in the context; not reused after the arena is freed
  * @npages: its size in pages
  * @used: number of pages that rings use
- * @taken: bitmap of the pages that rings use
+ * @taken: bitmap of the pages that rings use; unused if it has one ring only
  * @node: in @arenas->partial while there are free pages
  *
  * @used, @taken and @node are guarded by the lock of @arenas, the others are constant.
@@ -50,7 +48,7 @@ struct smr_arena {
 	u64 id;
 	unsigned int npages;
 	unsigned int used;
-	DECLARE_BITMAP(taken, SMR_RING_MAP_PAGES);
+	DECLARE_BITMAP(taken, SMR_ARENA_PAGES);
 	struct list_head node;
 };
 
@@ -90,7 +88,7 @@ static struct smr_arena *arena_create(struct smr_arenas *arenas,
 	if (!arena)
 		return NULL;
 	arena->whole = smr_mmap_alloc(arenas->pool, arenas->uctx,
-				      (size_t)npages << PAGE_SHIFT, 0);
+				      (size_t)npages << PAGE_SHIFT);
 	if (IS_ERR(arena->whole)) {
 		kfree(arena);
 		return NULL;
@@ -127,19 +125,6 @@ static int arena_take(struct smr_arena *arena, unsigned int npages)
 	return first;
 }
 
-/* Freeing the last ring frees the arena. */
-static void arena_give(struct smr_arena *arena, unsigned int first,
-		       unsigned int npages)
-{
-	lockdep_assert_held(&arena->arenas->lock);
-	bitmap_clear(arena->taken, first, npages);
-	arena->used -= npages;
-	list_del_init(&arena->node);
-	list_add(&arena->node, &arena->arenas->partial);
-	if (!arena->used)
-		arena_destroy(arena);
-}
-
 /* An arena that has no space for this ring moves to the end of the list. */
 static struct smr_arena *arena_find(struct smr_arenas *arenas,
 				    unsigned int npages, int *first)
@@ -159,15 +144,17 @@ static struct smr_arena *arena_find(struct smr_arenas *arenas,
 	return NULL;
 }
 
-/* Return: NULL if this ring must be allocated separately. */
+/* Return: NULL if this ring needs an arena of its own. */
 static struct smr_arena *arena_get(struct smr_arenas *arenas,
 				   unsigned int npages, int *first)
 {
 	size_t used = clamp_t(size_t, arenas->bytes >> PAGE_SHIFT, PAGES_MIN,
-			      SMR_RING_MAP_PAGES);
+			      SMR_ARENA_PAGES);
 	unsigned int size = rounddown_pow_of_two(used);
 	struct smr_arena *arena;
 
+	if (npages > SMR_ARENA_PAGES / PAGES_PART)
+		return NULL;
 	arena = arena_find(arenas, npages, first);
 	if (arena || npages > size / PAGES_PART)
 		return arena;
@@ -177,93 +164,104 @@ static struct smr_arena *arena_get(struct smr_arenas *arenas,
 	return arena;
 }
 
-static void part_gone(struct smr_mmap *part)
+static void part_take(struct smr_arena_part *part, struct smr_arena *arena,
+		      unsigned int first, unsigned int npages)
 {
-	struct smr_arena *arena = part->owner;
+	part->arena = arena;
+	part->mem = arena->whole->mem + ((size_t)first << PAGE_SHIFT);
+	part->npages = npages;
+	arena->arenas->bytes += (size_t)npages << PAGE_SHIFT;
+}
+
+/* Freeing the last ring frees the arena. */
+static void part_give(struct smr_arena_part *part)
+{
+	struct smr_arena *arena = part->arena;
 	struct smr_arenas *arenas = arena->arenas;
-	void *start = arena->whole->mem;
 
-	guard(mutex)(&arenas->lock);
-	arenas->bytes -= part->size;
-	arena_give(arena, (part->mem - start) >> PAGE_SHIFT,
-		   part->size >> PAGE_SHIFT);
-	smr_mmap_part_free(part);
+	lockdep_assert_held(&arenas->lock);
+	arenas->bytes -= (size_t)part->npages << PAGE_SHIFT;
+	arena->used -= part->npages;
+	part->arena = NULL;
+	if (!arena->used) {
+		arena_destroy(arena);
+		return;
+	}
+	bitmap_clear(arena->taken, (part->mem - arena->whole->mem) >> PAGE_SHIFT,
+		     part->npages);
+	list_move(&arena->node, &arenas->partial);
 }
 
-static void alone_gone(struct smr_mmap *m)
+static int part_alloc(struct smr_arenas *arenas, struct smr_arena_part *part,
+		      unsigned int npages)
 {
-	struct smr_arenas *arenas = m->owner;
-
-	scoped_guard(mutex, &arenas->lock)
-		arenas->bytes -= m->size;
-	smr_mmap_retire(m);
-}
-
-/* Return: NULL if no arena has space. */
-static struct smr_mmap *alloc_part(struct smr_arenas *arenas, size_t size,
-				   size_t extra, struct smr_ring_map *map)
-{
-	unsigned int npages = size >> PAGE_SHIFT;
 	struct smr_arena *arena;
-	struct smr_mmap *part;
 	int first;
 
 	arena = arena_get(arenas, npages, &first);
+	if (arena) {
+		part_take(part, arena, first, npages);
+		memset(part->mem, 0, (size_t)npages << PAGE_SHIFT);
+		return 0;
+	}
+	/* The pool may have enough left for the ring even if it has too little for others. */
+	arena = arena_create(arenas, npages);
 	if (!arena)
-		return NULL;
-	part = smr_mmap_part_alloc(arena->whole, (size_t)first << PAGE_SHIFT,
-				   size, extra);
-	if (IS_ERR(part)) {
-		arena_give(arena, first, npages);
-		return part;
-	}
-	part->owner = arena;
-	part->gone = part_gone;
-	*map = (struct smr_ring_map) {
-		.mmap_offset = rdma_user_mmap_get_offset(&arena->whole->entry),
-		.mmap_size = arena->whole->size,
-		.id = arena->id,
-		.offset = first << PAGE_SHIFT,
-	};
-	return part;
-}
-
-static struct smr_mmap *alloc_alone(struct smr_arenas *arenas, size_t size,
-				    size_t extra)
-{
-	struct smr_mmap *m = smr_mmap_alloc(arenas->pool, arenas->uctx,
-					    size, extra);
-
-	if (!IS_ERR(m)) {
-		m->owner = arenas;
-		m->gone = alone_gone;
-	}
-	return m;
+		return -ENOMEM;
+	arena->used = npages;
+	list_del_init(&arena->node);
+	part_take(part, arena, 0, npages);
+	return 0;
 }
 
 /**
  * smr_arenas_alloc() - allocate memory for a ring of a process
  * @arenas: the arenas of the context
+ * @part: filled in
  * @size: bytes, whole pages
- * @extra: bytes that the caller allocates in addition, see smr_mmap_alloc()
- * @map: set to the ring's place in its arena, for the process; unchanged if it is in none
+ * @extra: bytes that the caller allocates in addition, for the same object. They are charged
+ *	with it, and freed before it or soon after
+ * @info: arena and offset are set, for the process
  *
  * Context: process, may sleep.
- * Return: the zeroed memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also if the
- *	pool is exhausted or RLIMIT_MEMLOCK is too small.
+ * Return: 0; -ENOMEM, also if the pool is exhausted or RLIMIT_MEMLOCK is too small.
  */
-struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
-				  size_t extra, struct smr_ring_map *map)
+int smr_arenas_alloc(struct smr_arenas *arenas, struct smr_arena_part *part,
+		     size_t size, size_t extra, struct smr_ring_info *info)
 {
-	struct smr_mmap *m = NULL;
+	struct smr_arena *arena;
+	int ret;
 
 	guard(mutex)(&arenas->lock);
-	if (size >> PAGE_SHIFT <= SMR_RING_MAP_PAGES / PAGES_PART)
-		m = alloc_part(arenas, size, extra, map);
-	/* The pool may have enough left for the ring even if it has too little for an arena. */
-	if (!m)
-		m = alloc_alone(arenas, size, extra);
-	if (!IS_ERR(m))
-		arenas->bytes += size;
-	return m;
+	ret = part_alloc(arenas, part, size >> PAGE_SHIFT);
+	if (ret)
+		return ret;
+	ret = smr_mmap_charge(arenas->pool, PAGE_ALIGN(extra), &part->charge);
+	if (ret) {
+		part_give(part);
+		return ret;
+	}
+	arena = part->arena;
+	info->mmap_offset = rdma_user_mmap_get_offset(&arena->whole->entry);
+	info->mmap_size = arena->whole->size;
+	info->arena = arena->id;
+	info->offset = part->mem - arena->whole->mem;
+	return 0;
+}
+
+/**
+ * smr_arenas_free() - free the memory of a ring
+ * @part: from smr_arenas_alloc()
+ *
+ * A process that maps the arena keeps the pages until it unmaps it.
+ *
+ * Context: process, may sleep.
+ */
+void smr_arenas_free(struct smr_arena_part *part)
+{
+	struct smr_arenas *arenas = part->arena->arenas;
+
+	guard(mutex)(&arenas->lock);
+	smr_mmap_uncharge(arenas->pool, &part->charge);
+	part_give(part);
 }

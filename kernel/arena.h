@@ -8,10 +8,10 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "uapi/softmr-abi.h"
+#include "account.h"
 
-struct smr_mmap;
-struct smr_pool;
+struct smr_arena;
+struct smr_ring_info;
 
 /**
  * struct smr_arenas - the memory of a context's rings
@@ -31,10 +31,25 @@ struct smr_arenas {
 	u64 last_id;
 };
 
+/**
+ * struct smr_arena_part - the memory of a ring
+ * @arena: NULL: there is none
+ * @mem: zeroed at first; page aligned
+ * @npages: its size
+ * @charge: of memory that the ring's user allocates besides
+ */
+struct smr_arena_part {
+	struct smr_arena *arena;
+	void *mem;
+	unsigned int npages;
+	struct smr_charge charge;
+};
+
 void smr_arenas_init(struct smr_arenas *arenas, struct ib_ucontext *uctx,
 		     struct smr_pool *pool);
 void smr_arenas_fini(struct smr_arenas *arenas);
-struct smr_mmap *smr_arenas_alloc(struct smr_arenas *arenas, size_t size,
-				  size_t extra, struct smr_ring_map *map);
+int smr_arenas_alloc(struct smr_arenas *arenas, struct smr_arena_part *part,
+		     size_t size, size_t extra, struct smr_ring_info *info);
+void smr_arenas_free(struct smr_arena_part *part);
 
 #endif /* SMR_ARENA_H */

@@ -94,7 +94,7 @@ struct smr_dm *smr_dm_alloc(struct smr_dm_store *store,
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
 	if (!dm)
 		return smr_why_ptr(log, NO_MEMORY);
-	m = smr_mmap_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length), 0);
+	m = smr_mmap_alloc(&store->pool, uctx, PAGE_ALIGN(attr->length));
 	if (IS_ERR(m)) {
 		kfree(dm);
 		return smr_why_ptr(log, DM_FULL, attr->length, SMR_DM_SIZE);

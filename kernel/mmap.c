@@ -85,7 +85,16 @@ static void reap_some(struct smr_pool *pool)
 	}
 }
 
-static int charge(struct smr_pool *pool, size_t size, struct smr_charge *charge)
+/**
+ * smr_mmap_charge() - charge memory of an object that processes map to a pool
+ * @pool: the pool
+ * @size: bytes
+ * @charge: filled in
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENOMEM: the pool is exhausted, or RLIMIT_MEMLOCK too small.
+ */
+int smr_mmap_charge(struct smr_pool *pool, size_t size, struct smr_charge *charge)
 {
 	guard(mutex)(&pool->lock);
 	if (size > pool->max - pool->used)
@@ -93,10 +102,17 @@ static int charge(struct smr_pool *pool, size_t size, struct smr_charge *charge)
 	return smr_pool_charge(pool, size, charge);
 }
 
-static void uncharge(struct smr_mmap *m)
+/**
+ * smr_mmap_uncharge() - the reverse of smr_mmap_charge()
+ * @pool: the pool
+ * @charge: the charge
+ *
+ * Context: process, may sleep.
+ */
+void smr_mmap_uncharge(struct smr_pool *pool, struct smr_charge *charge)
 {
-	guard(mutex)(&m->pool->lock);
-	smr_pool_uncharge(m->pool, &m->charge);
+	guard(mutex)(&pool->lock);
+	smr_pool_uncharge(pool, charge);
 }
 
 /**
@@ -104,16 +120,13 @@ static void uncharge(struct smr_mmap *m)
  * @pool: the pool it is charged to; outlives @uctx
  * @uctx: the context whose process maps it
  * @size: bytes, whole pages
- * @extra: bytes that the caller allocates in addition, for the same object. They are charged
- *	with it, and freed before it or soon after
  *
  * Context: process, may sleep.
  * Return: the memory; end it with smr_mmap_free(). Or an ERR_PTR: -ENOMEM, also if the pool is
  *	exhausted or RLIMIT_MEMLOCK is too small.
  */
 struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
-				struct ib_ucontext *uctx, size_t size,
-				size_t extra)
+				struct ib_ucontext *uctx, size_t size)
 {
 	struct smr_mmap *m;
 	int ret;
@@ -123,7 +136,7 @@ struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
 		return ERR_PTR(-ENOMEM);
 	m->pool = pool;
 	m->size = size;
-	ret = charge(pool, size + PAGE_ALIGN(extra), &m->charge);
+	ret = smr_mmap_charge(pool, size, &m->charge);
 	if (ret)
 		goto free;
 	ret = -ENOMEM;
@@ -135,61 +148,10 @@ struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
 		return m;
 	vfree(m->mem);
 uncharge:
-	uncharge(m);
+	smr_mmap_uncharge(pool, &m->charge);
 free:
 	kfree(m);
 	return ERR_PTR(ret);
-}
-
-/**
- * smr_mmap_part_alloc() - create a separately mappable part of some memory
- * @whole: the memory, which outlives the part
- * @off: offset of the part, whole pages
- * @size: bytes, whole pages
- * @extra: as for smr_mmap_alloc()
- *
- * The part is zeroed. Its memory is charged with @whole; @extra is charged here.
- *
- * Context: process, may sleep.
- * Return: the part. The caller sets its @gone, which must call smr_mmap_part_free(). End it
- * with smr_mmap_free(). Or an ERR_PTR as from smr_mmap_alloc().
- */
-struct smr_mmap *smr_mmap_part_alloc(struct smr_mmap *whole, size_t off,
-				     size_t size, size_t extra)
-{
-	struct smr_mmap *part;
-	int ret;
-
-	part = kzalloc(sizeof(*part), GFP_KERNEL_ACCOUNT);
-	if (!part)
-		return ERR_PTR(-ENOMEM);
-	part->pool = whole->pool;
-	part->mem = whole->mem + off;
-	part->size = size;
-	ret = charge(part->pool, PAGE_ALIGN(extra), &part->charge);
-	if (ret)
-		goto free;
-	memset(part->mem, 0, size);
-	ret = rdma_user_mmap_entry_insert(whole->entry.ucontext, &part->entry,
-					  size);
-	if (!ret)
-		return part;
-	uncharge(part);
-free:
-	kfree(part);
-	return ERR_PTR(ret);
-}
-
-/**
- * smr_mmap_part_free() - free a part that cannot be mapped again
- * @part: from smr_mmap_part_alloc(); freed
- *
- * Context: process, may sleep.
- */
-void smr_mmap_part_free(struct smr_mmap *part)
-{
-	uncharge(part);
-	kfree(part);
 }
 
 /**
@@ -207,13 +169,14 @@ void smr_mmap_free(struct smr_mmap *m)
 }
 
 /**
- * smr_mmap_retire() - free memory as soon as it is not mapped
- * @m: cannot be mapped again
+ * smr_mmap_unmapped() - ib_device_ops.mmap_free: free memory as soon as it is not mapped
+ * @entry: has lost its last reference, and cannot be mapped again
  *
  * Context: process, may sleep.
  */
-void smr_mmap_retire(struct smr_mmap *m)
+void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry)
 {
+	struct smr_mmap *m = to_smr_mmap(entry);
 	struct smr_pool *pool = m->pool;
 
 	guard(mutex)(&pool->lock);
@@ -222,22 +185,6 @@ void smr_mmap_retire(struct smr_mmap *m)
 		list_add_tail(&m->node, &pool->mmap);
 	else
 		release(m);
-}
-
-/**
- * smr_mmap_unmapped() - ib_device_ops.mmap_free
- * @entry: has lost its last reference
- *
- * Context: process, may sleep.
- */
-void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry)
-{
-	struct smr_mmap *m = to_smr_mmap(entry);
-
-	if (m->gone)
-		m->gone(m);
-	else
-		smr_mmap_retire(m);
 }
 
 /**

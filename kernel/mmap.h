@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Kernel memory that processes map: rings, and device memory. */
+/* Kernel memory that processes map: arenas of rings, and device memory. */
 #ifndef SMR_MMAP_H
 #define SMR_MMAP_H
 
@@ -17,8 +17,6 @@
  * @pool: the pool it is charged to
  * @charge: the charge; under the pool's lock
  * @node: in @pool->mmap after its object is destroyed
- * @gone: called instead of smr_mmap_retire() when it cannot be mapped again
- * @owner: private to @gone
  *
  * Constant except @charge and @node.
  */
@@ -29,19 +27,14 @@ struct smr_mmap {
 	struct smr_pool *pool;
 	struct smr_charge charge;
 	struct list_head node;
-	void (*gone)(struct smr_mmap *m);
-	void *owner;
 };
 
 struct smr_mmap *smr_mmap_alloc(struct smr_pool *pool,
-				struct ib_ucontext *uctx, size_t size,
-				size_t extra);
-struct smr_mmap *smr_mmap_part_alloc(struct smr_mmap *whole, size_t off,
-				     size_t size, size_t extra);
-void smr_mmap_part_free(struct smr_mmap *part);
+				struct ib_ucontext *uctx, size_t size);
 void smr_mmap_free(struct smr_mmap *m);
-void smr_mmap_retire(struct smr_mmap *m);
 void smr_mmap_fini(struct smr_pool *pool);
+int smr_mmap_charge(struct smr_pool *pool, size_t size, struct smr_charge *charge);
+void smr_mmap_uncharge(struct smr_pool *pool, struct smr_charge *charge);
 
 int smr_mmap_map(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void smr_mmap_unmapped(struct rdma_user_mmap_entry *entry);

@@ -212,7 +212,7 @@ static int create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 {
 	struct ib_udata *udata = smr_compat_create_cq_udata(attrs);
 	struct smr_create_cq_resp resp = {};
-	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
+	struct smr_ring_user user = { udata_uctx(udata), &resp.cq };
 	struct smr_cq *cq = to_smr_cq(ibcq);
 	int ret;
 
@@ -237,7 +237,7 @@ static int resize_user_cq(struct ib_cq *ibcq, SMR_RESIZE_CQE_TYPE cqe,
 			  struct ib_udata *udata)
 {
 	struct smr_resize_cq_resp resp = {};
-	struct smr_ring_user user = { udata_uctx(udata), &resp.cq, &resp.map };
+	struct smr_ring_user user = { udata_uctx(udata), &resp.cq };
 	struct smr_why_log *log = smr_udata_whys(udata);
 	int ret;
 
@@ -277,7 +277,7 @@ static int create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		      struct ib_udata *udata)
 {
 	struct smr_create_srq_resp resp = {};
-	struct smr_ring_user user = { udata_uctx(udata), &resp.rq, &resp.map };
+	struct smr_ring_user user = { udata_uctx(udata), &resp.rq };
 	struct smr_srq *srq = to_smr_srq(ibsrq);
 	int ret;
 

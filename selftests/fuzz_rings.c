@@ -292,14 +292,15 @@ static void change(struct attack *a, uint64_t *r)
 
 /* -- one life */
 
-/* A separate mapping, because the provider unmaps its own with the object. */
-static int map_again(struct vt_ring *ring, struct vt_ring *of, struct vt_ep *ep)
+/* Separate mappings, because the provider unmaps its own with the objects */
+static int map_again(struct vt_ring ring[4], const struct vt_rings *of, struct vt_ep *ep)
 {
-	uint64_t offset;
+	int fd = ep->dev.ctx->cmd_fd;
 
-	*ring = *of;
-	ring->hdr = vt_ring_map_alone(of, ep->dev.ctx->cmd_fd, &offset);
-	return ring->hdr ? 0 : -ENOENT;
+	return vt_ring_map_again(&ring[0], &of->sq, fd) ?:
+	       vt_ring_map_again(&ring[1], &of->rq, fd) ?:
+	       vt_ring_map_again(&ring[2], &of->scq, fd) ?:
+	       vt_ring_map_again(&ring[3], &of->rcq, fd);
 }
 
 static int attack_open(struct attack *a)
@@ -317,10 +318,7 @@ static int attack_open(struct attack *a)
 	for (i = 0; i < 2 && !ret; i++) {
 		ret = vt_rings_find(&a->rings[i], eps[i]);
 		if (!ret)
-			ret = map_again(&a->ring[4 * i], &a->rings[i].sq, eps[i]) ?:
-			      map_again(&a->ring[4 * i + 1], &a->rings[i].rq, eps[i]) ?:
-			      map_again(&a->ring[4 * i + 2], &a->rings[i].scq, eps[i]) ?:
-			      map_again(&a->ring[4 * i + 3], &a->rings[i].rcq, eps[i]);
+			ret = map_again(&a->ring[4 * i], &a->rings[i], eps[i]);
 	}
 	if (!ret)
 		ret = vt_pair_reset(&a->pair);

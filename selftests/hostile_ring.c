@@ -357,77 +357,44 @@ static bool mappable(int fd, size_t len, int prot, int flags, uint64_t offset)
 	return p != MAP_FAILED;
 }
 
+/* An arena can be mapped as a whole, shared, and at its offset. */
 TEST_F(hostile, rings_map_only_as_they_are)
 {
 	int fd = self->pair.a.dev.ctx->cmd_fd, rw = PROT_READ | PROT_WRITE;
 	int other = self->pair.b.dev.ctx->cmd_fd;
-	struct vt_ring *ring = &self->a.sq;
 	size_t page = sysconf(_SC_PAGESIZE);
-	uint64_t offset;
-	void *p = vt_ring_map_alone(ring, fd, &offset);
+	struct vt_arena arena;
 
-	ASSERT_NE(NULL, p);
-	munmap(p, ring->len);
-	EXPECT_TRUE(mappable(fd, ring->len, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, ring->len + page, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, 16 * 1024 * 1024, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_PRIVATE, offset));
-	EXPECT_FALSE(mappable(fd, ring->len, rw, MAP_SHARED,
-			      offset + (1ull << 40)));
-	EXPECT_FALSE(mappable(other, ring->len, rw, MAP_SHARED,
-			      offset + (1ull << 30)));
-	if (ring->len > page) {
-		EXPECT_FALSE(mappable(fd, ring->len - page, rw, MAP_SHARED,
-				      offset));
-	}
-}
-
-/* The mapping that rings share: the same */
-TEST_F(hostile, shared_mappings_map_only_as_they_are)
-{
-	int fd = self->pair.a.dev.ctx->cmd_fd, rw = PROT_READ | PROT_WRITE;
-	unsigned long start, end, offset, ring;
-	size_t page = sysconf(_SC_PAGESIZE);
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
-	int found = 0;
-
-	ASSERT_NE(NULL, maps);
-	ring = (unsigned long)self->a.sq.hdr;
-	while (!found && fgets(line, sizeof(line), maps))
-		found = sscanf(line, "%lx-%lx %*s %lx", &start, &end,
-			       &offset) == 3 && start <= ring && ring < end;
-	fclose(maps);
-	ASSERT_EQ(1, found);
-	if (end - start == self->a.sq.len)
-		SKIP(return, "this ring has a mapping of its own");
-	EXPECT_TRUE(mappable(fd, end - start, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, end - start - page, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, end - start + page, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, page, rw, MAP_SHARED, offset));
-	EXPECT_FALSE(mappable(fd, end - start, rw, MAP_PRIVATE, offset));
+	ASSERT_EQ(0, vt_arena_find(&self->a.sq, &arena));
+	EXPECT_TRUE(mappable(fd, arena.len, rw, MAP_SHARED, arena.offset));
+	EXPECT_FALSE(mappable(fd, arena.len - page, rw, MAP_SHARED, arena.offset));
+	EXPECT_FALSE(mappable(fd, arena.len + page, rw, MAP_SHARED, arena.offset));
+	EXPECT_FALSE(mappable(fd, 16 * 1024 * 1024, rw, MAP_SHARED, arena.offset));
+	EXPECT_FALSE(mappable(fd, page, rw, MAP_SHARED, arena.offset));
+	EXPECT_FALSE(mappable(fd, arena.len, rw, MAP_PRIVATE, arena.offset));
+	EXPECT_FALSE(mappable(fd, arena.len, rw, MAP_SHARED,
+			      arena.offset + (1ull << 40)));
+	EXPECT_FALSE(mappable(other, arena.len, rw, MAP_SHARED,
+			      arena.offset + (1ull << 30)));
 }
 
 /* A ring that is mapped after its QP was destroyed is plain memory. */
 TEST_F(hostile, mapping_outlives_its_qp)
 {
 	struct vt_ep *a = &self->pair.a;
-	struct vt_ring *ring = &self->a.sq;
+	struct vt_ring *ring = &self->a.sq, extra;
 	uint64_t random = vt_random_begin(vt_seed(), 0);
-	struct smr_ring_hdr *extra;
-	uint64_t offset;
+	struct vt_arena arena;
 	int i;
 
-	extra = vt_ring_map_alone(ring, a->dev.ctx->cmd_fd, &offset);
-	ASSERT_NE(NULL, extra);
+	ASSERT_EQ(0, vt_ring_map_again(&extra, ring, a->dev.ctx->cmd_fd));
+	ASSERT_EQ(0, vt_arena_find(&extra, &arena));
 	ASSERT_EQ(0, ibv_destroy_qp(a->qp));
 	a->qp = NULL;
 	for (i = 0; i < 1000; i++)
-		((uint64_t *)extra)[vt_random(&random) % (ring->len / 8)] =
+		((uint64_t *)extra.hdr)[vt_random(&random) % (ring->len / 8)] =
 			random;
-	EXPECT_FALSE(mappable(a->dev.ctx->cmd_fd, ring->len,
-			      PROT_READ | PROT_WRITE, MAP_SHARED, offset));
-	EXPECT_EQ(0, munmap(extra, ring->len));
+	EXPECT_EQ(0, munmap(arena.p, arena.len));
 	EXPECT_TRUE(vt_pair_works(&self->healthy));
 }
 

@@ -1110,11 +1110,10 @@ TEST_F(why, in_use_dm)
 	struct ibv_mr *mr = ibv_reg_dm_mr(self->pd, self->dm, 0, PAGE, IBV_ACCESS_ZERO_BASED);
 
 	ASSERT_NE(NULL, mr);
-	EXPECT_IN_USE(ibv_free_dm(self->dm), 0, 15);
+	EXPECT_IN_USE(ibv_free_dm(self->dm), 0, 10);
 	EXPECT_EQ(0, ibv_dereg_mr(mr));
 }
 
-ELSEWHERE(OLD_MODULE, "see userspace/tests/context_test.c: the module here is not older")
 ELSEWHERE(RING_UNKNOWN, "see userspace/tests/rings_test.c: the module describes rings well")
 ELSEWHERE(NO_MEMORY, "see verbs_fail_nth.c")
 ELSEWHERE(SIGNAL, "see odp_slow.c")

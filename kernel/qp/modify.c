@@ -293,8 +293,8 @@ static int qp_create_queues(struct smr_qp *qp, struct ib_ucontext *uctx,
 			    const struct ib_qp_init_attr *init,
 			    struct smr_create_qp_resp *resp)
 {
-	struct smr_ring_user sq_user = { uctx, &resp->sq, &resp->sq_map };
-	struct smr_ring_user rq_user = { uctx, &resp->rq, &resp->rq_map };
+	struct smr_ring_user sq_user = { uctx, &resp->sq };
+	struct smr_ring_user rq_user = { uctx, &resp->rq };
 	struct ib_qp_cap cap = init->cap;
 	int ret = 0;
 

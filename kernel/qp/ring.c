@@ -9,7 +9,6 @@
 #include <linux/vmalloc.h>
 
 #include "arena.h"
-#include "mmap.h"
 #include "ucontext.h"
 
 /* Set depth, stride and size. -EINVAL: too large for the ABI. */
@@ -29,19 +28,10 @@ static int ring_set_size(struct smr_ring *ring, u32 depth, u32 stride)
 	return 0;
 }
 
-static void ring_fill_info(const struct smr_ring *ring,
-			   struct smr_ring_info *info)
-{
-	info->mmap_offset = rdma_user_mmap_get_offset(&ring->mmap->entry);
-	info->mmap_size = ring->size;
-	info->depth = ring->depth;
-	info->stride = ring->stride;
-}
-
 /**
  * smr_ring_create() - create an empty ring
  * @ring: filled in
- * @user: its owner; for a process mmap_offset, mmap_size, depth and stride are set
+ * @user: its owner; for a process all but max_* is set in its info
  * @depth: entries wanted; rounded up to a power of two
  * @stride: bytes from one entry to the next, a multiple of 8
  * @extra: additional bytes of kernel memory of the queue, charged with the ring
@@ -53,26 +43,25 @@ static void ring_fill_info(const struct smr_ring *ring,
 int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
 		    u32 depth, u32 stride, size_t extra)
 {
-	struct smr_mmap *m;
 	int ret;
 
 	ret = ring_set_size(ring, depth, stride);
 	if (ret)
 		return ret;
 	ring->idx = 0;
-	ring->mmap = NULL;
+	ring->part.arena = NULL;
 	if (!user->uctx) {
 		ring->hdr = __vmalloc(ring->size, GFP_KERNEL | __GFP_ZERO |
 				      __GFP_NOWARN);
 		return ring->hdr ? 0 : -ENOMEM;
 	}
-	m = smr_arenas_alloc(&to_smr_ucontext(user->uctx)->arenas, ring->size,
-			     extra, user->map);
-	if (IS_ERR(m))
-		return PTR_ERR(m);
-	ring->mmap = m;
-	ring->hdr = m->mem;
-	ring_fill_info(ring, user->info);
+	ret = smr_arenas_alloc(&to_smr_ucontext(user->uctx)->arenas, &ring->part,
+			       ring->size, extra, user->info);
+	if (ret)
+		return ret;
+	ring->hdr = ring->part.mem;
+	user->info->depth = ring->depth;
+	user->info->stride = ring->stride;
 	return 0;
 }
 
@@ -80,18 +69,17 @@ int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
  * smr_ring_destroy() - end a ring
  * @ring: the ring, no longer used; or zeroed
  *
- * A process that still maps it keeps the pages, until it unmaps them.
+ * A process that still maps it keeps the pages until it unmaps them.
  *
  * Context: process, may sleep.
  */
 void smr_ring_destroy(struct smr_ring *ring)
 {
-	if (ring->mmap)
-		smr_mmap_free(ring->mmap);
+	if (ring->part.arena)
+		smr_arenas_free(&ring->part);
 	else
 		vfree(ring->hdr);
 	ring->hdr = NULL;
-	ring->mmap = NULL;
 }
 
 /**

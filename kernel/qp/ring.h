@@ -12,9 +12,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "arena.h"
 #include "uapi/softmr-abi.h"
-
-struct smr_mmap;
 
 /**
  * struct smr_ring - the kernel's side of a ring
@@ -24,7 +23,7 @@ struct smr_mmap;
  * @size: bytes in all, page aligned
  * @idx: the kernel's own index (cons of a work queue, prod of a CQ); the copy in @hdr is only
  *	for the other side
- * @mmap: the memory; NULL for a kernel consumer's ring
+ * @part: the memory; none for a kernel consumer's ring
  *
  * @idx belongs to the user of the ring (a task, or the CQ's lock). The others
  * are constant.
@@ -35,7 +34,7 @@ struct smr_ring {
 	u32 stride;
 	size_t size;
 	u32 idx;
-	struct smr_mmap *mmap;
+	struct smr_arena_part part;
 };
 
 /**
@@ -43,12 +42,10 @@ struct smr_ring {
  * @uctx: the context of the process that maps it, and is charged for it; NULL: a kernel
  *	consumer
  * @info: set to the place of the ring
- * @map: set to the mapping that it shares with other rings; unchanged if there is none
  */
 struct smr_ring_user {
 	struct ib_ucontext *uctx;
 	struct smr_ring_info *info;
-	struct smr_ring_map *map;
 };
 
 int smr_ring_create(struct smr_ring *ring, const struct smr_ring_user *user,
@@ -59,7 +56,7 @@ void smr_ring_reset(struct smr_ring *ring);
 /* Is it a process's ring? That of a kernel consumer can be trusted. */
 static inline bool smr_ring_is_user(const struct smr_ring *ring)
 {
-	return ring->mmap;
+	return ring->part.arena;
 }
 
 /* The shared slot of any index. */

@@ -435,7 +435,7 @@ static int UVERBS_HANDLER(SMR_METHOD_SRQ_RESIZE)(struct uverbs_attr_bundle *attr
 {
 	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, SMR_ATTR_RESIZE_SRQ);
 	struct smr_resize_srq_resp resp = {};
-	struct smr_ring_user user = { attrs->context, &resp.rq, &resp.map };
+	struct smr_ring_user user = { attrs->context, &resp.rq };
 	struct ib_srq_attr attr = {};
 	enum ib_srq_attr_mask mask = IB_SRQ_MAX_WR;
 	int ret;

@@ -13,34 +13,19 @@
 #include <linux/types.h>
 
 /*
- * It stays 1: the definitions below keep their meaning and layout. The ABI grows by new
- * methods, by new optional attributes, by fields at the end of a response or in place of
- * reserved ones, all of which read as 0 from a module that does not know them, and by input
- * that a provider sends only to a sufficiently new module.
+ * Modules and providers of different versions do not work together. Within a version the
+ * definitions below keep their meaning and layout. The ABI grows by new methods, by new optional
+ * attributes, by fields at the end of a response or in place of reserved ones, all of which read
+ * as 0 from a module that does not know them, and by input that a provider sends only to a
+ * sufficiently new module.
  */
-#define SMR_ABI_VERSION	1
+#define SMR_ABI_VERSION	2
 
 /*
- * The version of the ABI, for features that cannot be probed. A module has all features up to
- * the number that it reports.
+ * How far the ABI has grown within its version, for features that cannot be probed. A module has
+ * all features up to the number that it reports.
  */
-enum smr_abi_minor {
-	/* modules before 1.0.0, which do not report a number */
-	SMR_ABI_MINOR_BASE = 0,
-	/* reports this number; responses of driver methods may be longer or shorter */
-	SMR_ABI_MINOR_GROWS = 1,
-	/* all windows of a region are listed, in pages, with the binds that wait */
-	SMR_ABI_MINOR_WINDOWS = 2,
-	/*
-	 * integer attributes, and entries of arrays, may be longer than the module's; unused
-	 * response buffers of commands are zeroed
-	 */
-	SMR_ABI_MINOR_NUMBERS = 3,
-	/* a QP's rate limit, with the driver's part of modify QP */
-	SMR_ABI_MINOR_RATE = 4,
-};
-
-#define SMR_ABI_MINOR	SMR_ABI_MINOR_RATE
+#define SMR_ABI_MINOR	0
 
 /*
  * Reported as the device's RDMA driver id, by which the provider recognises its devices,
@@ -127,8 +112,6 @@ struct smr_send_wqe {
 			__u32 new_rkey;
 			/* enum ibv_access_flags */
 			__u32 access;
-			/* ignored: older providers have a pointer here */
-			__aligned_u64 rsvd;
 		} bind_mw;
 		struct {
 			__aligned_u64 remote_addr;
@@ -193,13 +176,23 @@ struct smr_cqe {
 	__u8 smac[6];
 };
 
+/* Pages of an arena that several rings share, at most */
+#define SMR_ARENA_PAGES	256
+
 /*
- * The place for mapping a ring, and its geometry. It is embedded in responses, so it cannot
- * grow: additions follow at the end of these responses.
+ * Where a ring is, and its geometry. A process maps the arena that the ring is in, once for all
+ * rings of that arena. This is embedded in responses, so it cannot grow: additions follow at the
+ * end of these responses.
  */
 struct smr_ring_info {
+	/* of the arena */
 	__aligned_u64 mmap_offset;
+	/* names the arena within the context; not given to another one */
+	__aligned_u64 arena;
+	/* of the arena, in bytes */
 	__u32 mmap_size;
+	/* of the ring in the arena */
+	__u32 offset;
 	/* entries, a power of two; 0: there is no such ring */
 	__u32 depth;
 	/* bytes from one entry to the next */
@@ -208,59 +201,37 @@ struct smr_ring_info {
 	__u32 max_inline;
 	/* work requests that may be outstanding, at most depth */
 	__u32 max_wr;
-};
-
-/* Maximum pages of a mapping that rings share */
-#define SMR_RING_MAP_PAGES	256
-
-/*
- * A mapping that contains the ring and others. A process that maps it once for all of them
- * needs fewer mappings. All zero: there is none, or the module is older. The ring can also be
- * mapped separately, by its struct smr_ring_info.
- */
-struct smr_ring_map {
-	__aligned_u64 mmap_offset;
-	/* rings with the same id share a mapping; ids are not reused */
-	__aligned_u64 id;
-	__u32 mmap_size;
-	/* offset of the ring in the mapping */
-	__u32 offset;
+	__u32 rsvd;
 };
 
 struct smr_alloc_ucontext_resp {
 	/* SMR_ABI_VERSION */
 	__u32 abi_version;
-	/* enum smr_abi_minor */
+	/* SMR_ABI_MINOR */
 	__u32 abi_minor;
 };
 
 struct smr_create_cq_resp {
 	struct smr_ring_info cq;
-	struct smr_ring_map map;
 };
 
 struct smr_resize_cq_resp {
 	struct smr_ring_info cq;
-	struct smr_ring_map map;
 };
 
 struct smr_create_srq_resp {
 	struct smr_ring_info rq;
 	__u32 srqn;
 	__u32 rsvd;
-	struct smr_ring_map map;
 };
 
 struct smr_resize_srq_resp {
 	struct smr_ring_info rq;
-	struct smr_ring_map map;
 };
 
 struct smr_create_qp_resp {
 	struct smr_ring_info sq;
 	struct smr_ring_info rq;
-	struct smr_ring_map sq_map;
-	struct smr_ring_map rq_map;
 };
 
 /* Capabilities of the device that the RDMA core does not know. */
@@ -273,7 +244,7 @@ struct smr_query_device_resp {
 	__u32 rsvd;
 };
 
-/* Input for a QP's rate limit (IB_QP_RATE_LIMIT). Needs SMR_ABI_MINOR_RATE. */
+/* Input for a QP's rate limit (IB_QP_RATE_LIMIT). */
 struct smr_modify_qp {
 	/* bytes that may be sent at once; 0: the module decides */
 	__u32 max_burst_sz;
@@ -412,12 +383,11 @@ enum smr_mr_query_windows_attrs {
 	SMR_ATTR_WINDOWS_TOTAL,
 	/* __u64, optional: smr_windows_page.next of the previous call; 0: from the beginning */
 	SMR_ATTR_WINDOWS_FROM,
-	/* struct smr_windows_page, optional. An older module leaves it unchanged. */
+	/* struct smr_windows_page, optional */
 	SMR_ATTR_WINDOWS_PAGE,
 	/*
-	 * __u32, optional: bytes of an entry of the array, a multiple of 8. Absent: 40, as in
-	 * the first version. Further bytes of a longer one are zero. Needs
-	 * SMR_ABI_MINOR_NUMBERS.
+	 * __u32, optional: bytes of an entry of the array, a multiple of 8. Absent: 40. Further
+	 * bytes of a longer one are zero.
 	 */
 	SMR_ATTR_WINDOWS_SIZE,
 };
@@ -452,7 +422,7 @@ struct smr_abi_window {
 	__aligned_u64 length;
 	/* enum ibv_access_flags */
 	__u32 access;
-	/* enum smr_window_flags; 0 from an older module */
+	/* enum smr_window_flags */
 	__u32 flags;
 };
 

@@ -103,7 +103,7 @@ nameless() {
 other() {
 	local LIB_DIR=/build/rdma-core/other:/build/rdma-core/$1/$LIB
 	mkdir -p "$DIR/other"
-	sed 's/ibv_cmd_create_counters/ibv_cmd_create_kounters/g' "$DIR/$1/$LIB/libibverbs.so.1" >"$DIR/other/libibverbs.so.1"
+	sed 's/ibv_cmd_alloc_dm/ibv_cmd_alloc_md/g' "$DIR/$1/$LIB/libibverbs.so.1" >"$DIR/other/libibverbs.so.1"
 	load "$1" && outcome declined
 }
 

@@ -169,37 +169,54 @@ int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep)
 	return vt_ring_sq(ep) ? -EOPNOTSUPP : 0;
 }
 
-/* Offsets of a context are allocated from 0 on. */
-#define OFFSETS		16384
+/**
+ * vt_arena_find() - find the mapping that a ring is in
+ * @ring: from vt_rings_find()
+ * @arena: filled in
+ *
+ * Return: 0 or -ENOENT
+ */
+int vt_arena_find(const struct vt_ring *ring, struct vt_arena *arena)
+{
+	unsigned long start, end, offset, hdr = (unsigned long)ring->hdr;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int ret = -ENOENT;
+
+	while (ret && maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3 ||
+		    hdr < start || hdr >= end)
+			continue;
+		*arena = (struct vt_arena){ (void *)start, end - start, offset };
+		ret = 0;
+	}
+	if (maps)
+		fclose(maps);
+	return ret;
+}
 
 /**
- * vt_ring_map_alone() - map a ring separately, as older providers do
- * @ring: from vt_rings_find(); its mark in a reserved word shows it among others
+ * vt_ring_map_again() - a second mapping of a ring, which the provider does not know
+ * @again: filled in
+ * @ring: from vt_rings_find()
  * @fd: the command fd of its context
- * @offset: filled in, what mmap() takes
  *
- * Return: the second mapping of it, or NULL
+ * Return: 0 or a negative errno
  */
-struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
-				       uint64_t *offset)
+int vt_ring_map_again(struct vt_ring *again, const struct vt_ring *ring, int fd)
 {
-	static uint32_t serial = 0x600d0000;
-	size_t page = sysconf(_SC_PAGESIZE);
-	struct smr_ring_hdr *hdr;
-	int i;
+	struct vt_arena arena;
+	uint8_t *p;
+	int ret = vt_arena_find(ring, &arena);
 
-	ring->hdr->rsvd0[0] = ++serial;
-	for (i = 0; i < OFFSETS; i++) {
-		*offset = i * page;
-		hdr = mmap(NULL, ring->len, PROT_READ | PROT_WRITE, MAP_SHARED,
-			   fd, *offset);
-		if ((void *)hdr == MAP_FAILED)
-			continue;
-		if (hdr->rsvd0[0] == serial)
-			return hdr;
-		munmap(hdr, ring->len);
-	}
-	return NULL;
+	if (ret)
+		return ret;
+	p = mmap(NULL, arena.len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, arena.offset);
+	if (p == MAP_FAILED)
+		return -errno;
+	again->hdr = (void *)(p + ((uint8_t *)ring->hdr - (uint8_t *)arena.p));
+	again->len = ring->len;
+	return 0;
 }
 
 /**

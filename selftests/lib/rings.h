@@ -24,6 +24,18 @@ struct vt_ring {
 };
 
 /**
+ * struct vt_arena - a mapping that has rings
+ * @p: where
+ * @len: its bytes
+ * @offset: what mmap() takes
+ */
+struct vt_arena {
+	void *p;
+	size_t len;
+	uint64_t offset;
+};
+
+/**
  * struct vt_rings - the rings of an endpoint
  * @sq_stride: bytes from one entry to the next
  * @rq_stride: likewise
@@ -40,8 +52,8 @@ struct vt_rings {
 };
 
 int vt_rings_find(struct vt_rings *rings, struct vt_ep *ep);
-struct smr_ring_hdr *vt_ring_map_alone(struct vt_ring *ring, int fd,
-				       uint64_t *offset);
+int vt_arena_find(const struct vt_ring *ring, struct vt_arena *arena);
+int vt_ring_map_again(struct vt_ring *again, const struct vt_ring *ring, int fd);
 int vt_doorbell(struct ibv_context *ctx, unsigned long request, uint32_t qpn);
 
 static inline void *vt_sq_entry(const struct vt_rings *rings, uint32_t idx)

@@ -71,18 +71,17 @@ SMR_ASSERT_OFFSET(smr_cqe, slid, 48);
 SMR_ASSERT_OFFSET(smr_cqe, vlan_id, 54);
 SMR_ASSERT_OFFSET(smr_cqe, sl, 56);
 
-SMR_ASSERT_SIZE(smr_ring_info, 32);
+SMR_ASSERT_SIZE(smr_ring_info, 48);
 SMR_ASSERT_SIZE(smr_dm_info, 16);
 SMR_ASSERT_SIZE(smr_alloc_ucontext_resp, 8);
 SMR_ASSERT_OFFSET(smr_alloc_ucontext_resp, abi_minor, 4);
-SMR_ASSERT_SIZE(smr_ring_map, 24);
-SMR_ASSERT_SIZE(smr_create_cq_resp, 56);
-SMR_ASSERT_SIZE(smr_resize_cq_resp, 56);
-SMR_ASSERT_SIZE(smr_create_qp_resp, 112);
-SMR_ASSERT_OFFSET(smr_create_qp_resp, sq_map, 64);
-SMR_ASSERT_SIZE(smr_create_srq_resp, 64);
-SMR_ASSERT_OFFSET(smr_create_srq_resp, map, 40);
-SMR_ASSERT_SIZE(smr_resize_srq_resp, 56);
+SMR_ASSERT_SIZE(smr_create_cq_resp, 48);
+SMR_ASSERT_SIZE(smr_resize_cq_resp, 48);
+SMR_ASSERT_SIZE(smr_create_qp_resp, 96);
+SMR_ASSERT_OFFSET(smr_create_qp_resp, rq, 48);
+SMR_ASSERT_SIZE(smr_create_srq_resp, 56);
+SMR_ASSERT_OFFSET(smr_create_srq_resp, srqn, 48);
+SMR_ASSERT_SIZE(smr_resize_srq_resp, 48);
 SMR_ASSERT_SIZE(smr_query_device_resp, 16);
 SMR_ASSERT_SIZE(smr_modify_qp, 8);
 

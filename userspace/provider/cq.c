@@ -256,15 +256,13 @@ static int check_cq_attr(struct ibv_context *context,
  * gets another ring: the kernel no longer uses the old one.
  */
 static int use_ring(struct smr_cq *cq, const struct smr_ring_info *info,
-		    const struct smr_ring_map *map, struct smr_room *room)
+		    struct smr_room *room)
 {
-	const struct smr_new_ring made = {
-		&to_smr_context(cq->vcq.cq.context)->maps, info, map,
-	};
 	struct smr_ring ring;
 	int ret;
 
-	ret = smr_ring_map(&ring, &made, sizeof(struct smr_cqe), room);
+	ret = smr_ring_map(&ring, &to_smr_context(cq->vcq.cq.context)->maps,
+			   info, sizeof(struct smr_cqe), room);
 	if (!ret && !ring.hdr)
 		ret = EPROTO;
 	if (ret) {
@@ -289,8 +287,7 @@ static int create_cq(struct smr_cq *cq, struct ibv_context *context,
 	if (ret)
 		return ret;
 
-	ret = use_ring(cq, &resp.drv_payload.cq, &resp.drv_payload.map,
-		       NULL);
+	ret = use_ring(cq, &resp.drv_payload.cq, NULL);
 	if (ret)
 		ibv_cmd_destroy_cq(&cq->vcq.cq);
 	return ret;
@@ -374,8 +371,7 @@ int smr_resize_cq(struct ibv_cq *ibcq, int cqe)
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp,
 				sizeof(resp));
 	if (!ret)
-		ret = use_ring(cq, &resp.drv_payload.cq, &resp.drv_payload.map,
-			       &room);
+		ret = use_ring(cq, &resp.drv_payload.cq, &room);
 	smr_room_release(&room);
 unlock:
 	if (!cq->single_threaded)

@@ -5,6 +5,7 @@
 #include "softmr.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,14 +88,18 @@ static const struct verbs_match_ent smr_match_table[] = {
 };
 
 /*
- * libibverbs has already warned if the module has another version: it checks
- * uverbs_abi_ver.
+ * libibverbs compares uverbs_abi_ver when it makes the list of devices, warns, and leaves out a
+ * device of another version. So only a module that was exchanged after that gets here.
  */
 static int check_answer(struct smr_context *ctx,
 			const struct smr_alloc_ucontext_resp *resp)
 {
-	if (resp->abi_version != SMR_ABI_VERSION)
+	if (resp->abi_version != SMR_ABI_VERSION) {
+		fprintf(stderr, "softmr: %s cannot be opened: the module has version %u of the interface, and this libsoftmr has %u; update the older one\n",
+			ctx->vctx.context.device->name, resp->abi_version,
+			SMR_ABI_VERSION);
 		return EPROTO;
+	}
 	ctx->abi_minor = resp->abi_minor;
 	return 0;
 }

@@ -36,18 +36,12 @@ static_assert(SOFTMRDV_MR_WINDOWS_MAX * sizeof(struct smr_abi_window) <=
 		      UINT16_MAX,
 	      "the windows do not fit into an attribute");
 
-/* More windows than any page has */
-#define NOT_SAID	UINT32_MAX
-
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-/*
- * The windows from @page->next on, at most @max. An older module ignores the optional
- * attributes: it always begins with the first window, and page->count stays NOT_SAID.
- */
+/* The windows from @page->next on, at most @max */
 static int query_page(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
 		      uint32_t max, struct smr_windows_page *page,
 		      uint32_t *total)
@@ -57,10 +51,8 @@ static int query_page(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
 
 	fill_attr_in_obj(cmd, SMR_ATTR_WINDOWS_MR, mr->handle);
 	fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_TOTAL, total);
-	attr_optional(fill_attr_in_uint64(cmd, SMR_ATTR_WINDOWS_FROM,
-					  page->next));
-	page->count = NOT_SAID;
-	attr_optional(fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_PAGE, page));
+	fill_attr_in_uint64(cmd, SMR_ATTR_WINDOWS_FROM, page->next);
+	fill_attr_out_ptr(cmd, SMR_ATTR_WINDOWS_PAGE, page);
 	if (max)
 		fill_attr_out_ptr_array(cmd, SMR_ATTR_WINDOWS_ARRAY, windows,
 					max);
@@ -82,7 +74,7 @@ static int query_windows(struct ibv_mr *mr, struct softmrdv_mr_window *windows,
 		ret = query_page(mr, windows + n,
 				 min_u32(max - n, SOFTMRDV_MR_WINDOWS_MAX),
 				 &page, total);
-		if (ret || page.count == NOT_SAID)
+		if (ret)
 			return ret;
 		n += page.count;
 	} while (page.next && n < max);
@@ -104,9 +96,6 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
 		return EOPNOTSUPP;
 
 	ret = query_windows(mr, windows, max, &n);
-	/* the core's error if a driver lacks the method */
-	if (ret == EPROTONOSUPPORT)
-		return EOPNOTSUPP;
 	if (!ret)
 		*total = n;
 	return ret;
@@ -147,8 +136,6 @@ int softmrdv_capture_open(struct ibv_context *context, uint32_t flags, int *fd, 
 	fill_attr_in_uint32(cmd, SMR_ATTR_CAPTURE_FLAGS, flags);
 	fill_attr_out_ptr(cmd, SMR_ATTR_CAPTURE_UNSEEN, &families);
 	ret = execute_ioctl(context, cmd);
-	if (ret == EPROTONOSUPPORT)
-		return EOPNOTSUPP;
 	if (ret)
 		return ret;
 	*fd = opened;

@@ -56,15 +56,15 @@ static int map_queues(struct smr_qp *qp, const struct smr_create_qp_resp *resp)
 	struct ibv_context *context = qp->vqp.qp.context;
 	struct smr_maps *maps = &to_smr_context(context)->maps;
 	uint32_t qpn = qp->vqp.qp.qp_num;
-	const struct smr_new_ring sq = { maps, &resp->sq, &resp->sq_map };
-	const struct smr_new_ring rq = { maps, &resp->rq, &resp->rq_map };
 	int ret;
 
-	ret = smr_wq_init(&qp->sq, context, qpn, &sq, sizeof(struct smr_send_wqe));
+	ret = smr_wq_init(&qp->sq, context, qpn, maps, &resp->sq,
+			  sizeof(struct smr_send_wqe));
 	if (ret)
 		return ret;
 
-	ret = smr_wq_init(&qp->rq, context, qpn, &rq, sizeof(struct smr_recv_wqe));
+	ret = smr_wq_init(&qp->rq, context, qpn, maps, &resp->rq,
+			  sizeof(struct smr_recv_wqe));
 	if (ret)
 		smr_wq_fini(&qp->sq);
 	return ret;
@@ -87,7 +87,6 @@ static int create_qp(struct smr_qp *qp, struct ibv_context *context,
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		return ret;
 	}
-
 	return 0;
 }
 
@@ -220,10 +219,7 @@ static void forget_completions(struct ibv_qp *qp)
 		smr_cq_forget_qp(qp->recv_cq, qp->qp_num);
 }
 
-/*
- * Only the newer command has a rate limit and driver data. An older module
- * refuses the attribute.
- */
+/* Only the newer command has a rate limit and driver data. */
 static int modify_rate(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 		       int attr_mask, const struct smr_modify_qp *how)
 {
@@ -231,9 +227,6 @@ static int modify_rate(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 	struct ib_uverbs_ex_modify_qp_resp resp = {};
 	struct usmr_modify_qp cmd = { .drv_payload = *how };
 
-	if (has_input &&
-	    to_smr_context(qp->context)->abi_minor < SMR_ABI_MINOR_RATE)
-		return smr_refuse(qp->context, qp->qp_num, OLD_MODULE, 0);
 	return ibv_cmd_modify_qp_ex(qp, attr, attr_mask, &cmd.ibv_cmd,
 				    has_input ? sizeof(cmd) :
 						sizeof(cmd.ibv_cmd),

@@ -16,7 +16,7 @@
 	((size) >= offsetof(struct ibv_device_attr_ex, field) +                \
 			   sizeof(((struct ibv_device_attr_ex *)NULL)->field))
 
-/* Add the driver's part of the answer; an older module has none. */
+/* Add the driver's part of the answer. */
 static void add_driver_caps(struct ibv_device_attr_ex *attr, size_t attr_size,
 			    const struct smr_query_device_resp *resp)
 {

@@ -2,9 +2,8 @@
 /*
  * Mapping and unmapping the rings that the kernel makes.
  *
- * Many rings may share one mapping, which is made for the first of them and unmapped with the last.
- * With an older module each ring has its own mapping. This is invisible to the rest of the
- * provider.
+ * An arena, which may have many rings, is mapped for the first of them and unmapped with the last.
+ * This is invisible to the rest of the provider.
  */
 #include "ring.h"
 
@@ -15,11 +14,11 @@
 
 #include <infiniband/driver.h>
 
-/* A mapping of the kernel's memory */
+/* A mapped arena */
 struct smr_map {
 	struct smr_maps *maps;	/* those of the context; their lock guards @next and @users */
 	struct smr_map *next;	/* in @maps */
-	uint64_t id;		/* identifies it; 0: it has only one ring, and is in no list */
+	uint64_t id;		/* identifies it */
 	unsigned int users;	/* the number of rings in it */
 	uint8_t *addr;		/* its address */
 	size_t size;		/* bytes */
@@ -48,11 +47,9 @@ void smr_maps_destroy(struct smr_maps *maps)
 }
 
 /* A ring that fails this check comes from a module that this provider does not know. */
-static bool ring_geometry_ok(const struct smr_new_ring *made,
+static bool ring_geometry_ok(const struct smr_ring_info *info,
 			     uint32_t min_stride)
 {
-	const struct smr_ring_info *info = made->info;
-	const struct smr_ring_map *map = made->map;
 	uint64_t bytes = sizeof(struct smr_ring_hdr) +
 			 (uint64_t)info->depth * info->stride;
 
@@ -60,10 +57,9 @@ static bool ring_geometry_ok(const struct smr_new_ring *made,
 		return false;
 	if (info->stride < min_stride || info->stride % sizeof(uint64_t))
 		return false;
-	if (map->id && (map->offset % sizeof(uint64_t) ||
-			(uint64_t)map->offset + bytes > map->mmap_size))
+	if (info->offset % sizeof(uint64_t) || info->offset + bytes > info->mmap_size)
 		return false;
-	return info->max_wr <= info->depth && bytes <= info->mmap_size;
+	return info->max_wr <= info->depth;
 }
 
 /**
@@ -73,7 +69,7 @@ static bool ring_geometry_ok(const struct smr_new_ring *made,
  * @stride: bytes from one to the next
  *
  * For a ring that replaces another one: once the kernel uses the new ring, running out of addresses
- * can no longer be handled. The ring may be the first one of a shared mapping. No addresses are
+ * can no longer be handled. The ring may be the first one of an arena. No addresses are
  * reserved for a ring that exceeds all limits: the kernel returns the error.
  *
  * Return: 0 or a positive errno.
@@ -90,8 +86,8 @@ int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride)
 	/* mmap_size cannot hold such a size: let the kernel refuse it. */
 	if (size > UINT32_MAX)
 		return 0;
-	if (size < SMR_RING_MAP_PAGES * page)
-		size = SMR_RING_MAP_PAGES * page;
+	if (size < SMR_ARENA_PAGES * page)
+		size = SMR_ARENA_PAGES * page;
 	room->map = malloc(sizeof(*room->map));
 	if (!room->map)
 		return ENOMEM;
@@ -148,19 +144,20 @@ static struct smr_map *map_alloc(struct smr_room *room)
 	return map;
 }
 
-/* Map memory that is not mapped yet. Return: 0 or a positive errno. */
-static int map_new(struct smr_maps *maps, uint64_t id, uint64_t offset,
-		   size_t size, struct smr_room *room, struct smr_map **new)
+/* Map an arena that is not mapped yet. Return: 0 or a positive errno. */
+static int map_new(struct smr_maps *maps, const struct smr_ring_info *info,
+		   struct smr_room *room, struct smr_map **new)
 {
 	struct smr_map *map = map_alloc(room);
+	size_t size = info->mmap_size;
 	int ret;
 
 	if (!map)
 		return ENOMEM;
 	*map = (struct smr_map){
-		.maps = maps, .id = id, .users = 1, .size = size,
+		.maps = maps, .id = info->arena, .users = 1, .size = size,
 	};
-	map->addr = map_in_room(maps->fd, offset, size, room);
+	map->addr = map_in_room(maps->fd, info->mmap_offset, size, room);
 	if (map->addr == MAP_FAILED) {
 		ret = errno;
 		free(map);
@@ -196,22 +193,21 @@ static void map_to_front(struct smr_maps *maps, struct smr_map **at)
 	maps->first = map;
 }
 
-/* Use a mapping that rings share. Return: 0 or a positive errno. */
-static int map_shared(struct smr_maps *maps, const struct smr_ring_map *info,
-		      struct smr_room *room, struct smr_map **map)
+/* Map the arena of a ring, or use its mapping. Return: 0 or a positive errno. */
+static int map_get(struct smr_maps *maps, const struct smr_ring_info *info,
+		   struct smr_room *room, struct smr_map **map)
 {
 	struct smr_map **at;
 	int ret = 0;
 
 	pthread_mutex_lock(&maps->lock);
-	at = map_find(maps, info->id);
+	at = map_find(maps, info->arena);
 	if (*at) {
 		(*at)->users++;
 		map_to_front(maps, at);
 		*map = maps->first;
 	} else {
-		ret = map_new(maps, info->id, info->mmap_offset,
-			      info->mmap_size, room, map);
+		ret = map_new(maps, info, room, map);
 		if (!ret) {
 			(*map)->next = maps->first;
 			maps->first = *map;
@@ -224,15 +220,13 @@ static int map_shared(struct smr_maps *maps, const struct smr_ring_map *info,
 static void map_put(struct smr_map *map)
 {
 	struct smr_maps *maps = map->maps;
-	bool last = true;
+	bool last;
 
-	if (map->id) {
-		pthread_mutex_lock(&maps->lock);
-		last = !--map->users;
-		if (last)
-			*map_find(maps, map->id) = map->next;
-		pthread_mutex_unlock(&maps->lock);
-	}
+	pthread_mutex_lock(&maps->lock);
+	last = !--map->users;
+	if (last)
+		*map_find(maps, map->id) = map->next;
+	pthread_mutex_unlock(&maps->lock);
 	if (!last)
 		return;
 	if (map->not_for_child)
@@ -244,35 +238,31 @@ static void map_put(struct smr_map *map)
 /**
  * smr_ring_map - map a ring that the kernel described
  * @ring: filled in; all zero if the kernel says that there is no such ring
- * @made: the kernel's description of it
+ * @maps: the context's
+ * @info: the kernel's description of it
  * @min_stride: the least size of an entry of this kind
  * @room: reserved addresses, which the ring uses if they suffice; or NULL. With @room a child of
  *	this process may inherit the ring, which is shared memory
  *
  * Return: 0, or a positive errno with nothing mapped.
  */
-int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
-		 uint32_t min_stride, struct smr_room *room)
+int smr_ring_map(struct smr_ring *ring, struct smr_maps *maps,
+		 const struct smr_ring_info *info, uint32_t min_stride,
+		 struct smr_room *room)
 {
-	const struct smr_ring_info *info = made->info;
-	const struct smr_ring_map *map = made->map;
 	int ret;
 
 	*ring = (struct smr_ring){};
 	if (!info->depth)
 		return 0;
-	if (!ring_geometry_ok(made, min_stride))
+	if (!ring_geometry_ok(info, min_stride))
 		return EPROTO;
 
-	if (map->id)
-		ret = map_shared(made->maps, map, room, &ring->map);
-	else
-		ret = map_new(made->maps, 0, info->mmap_offset,
-			      info->mmap_size, room, &ring->map);
+	ret = map_get(maps, info, room, &ring->map);
 	if (ret)
 		return ret;
 
-	ring->hdr = (void *)(ring->map->addr + (map->id ? map->offset : 0));
+	ring->hdr = (void *)(ring->map->addr + info->offset);
 	ring->entries = (uint8_t *)(ring->hdr + 1);
 	ring->depth = info->depth;
 	ring->stride = info->stride;

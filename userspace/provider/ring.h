@@ -15,7 +15,7 @@
 
 struct smr_map;
 
-/* The shared mappings of a context */
+/* The mapped arenas of a context */
 struct smr_maps {
 	pthread_mutex_t lock;	/* guards @first */
 	int fd;			/* the context's command fd; constant */
@@ -38,27 +38,15 @@ struct smr_room {
 	struct smr_map *map;	/* will describe the mapping */
 };
 
-/**
- * struct smr_new_ring - a ring that the kernel has made
- * @maps: the context's
- * @info: the kernel's description of it
- * @map: the kernel's description of the mapping that it shares with other
- *	rings; all zero if there is none, and from an older module
- */
-struct smr_new_ring {
-	struct smr_maps *maps;
-	const struct smr_ring_info *info;
-	const struct smr_ring_map *map;
-};
-
 void smr_maps_init(struct smr_maps *maps, int fd);
 void smr_maps_destroy(struct smr_maps *maps);
 
 int smr_room_reserve(struct smr_room *room, uint32_t entries, uint32_t stride);
 void smr_room_release(struct smr_room *room);
 
-int smr_ring_map(struct smr_ring *ring, const struct smr_new_ring *made,
-		 uint32_t min_stride, struct smr_room *room);
+int smr_ring_map(struct smr_ring *ring, struct smr_maps *maps,
+		 const struct smr_ring_info *info, uint32_t min_stride,
+		 struct smr_room *room);
 void smr_ring_unmap(struct smr_ring *ring);
 void smr_ring_lose(struct smr_ring *ring);
 

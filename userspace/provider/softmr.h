@@ -31,7 +31,7 @@ struct smr_why_watch;
 
 /**
  * struct smr_context - an open device
- * @abi_minor: the module's minor version of the ABI, enum smr_abi_minor
+ * @abi_minor: how far the module's ABI has grown, SMR_ABI_MINOR
  * @bell_fd: its doorbell
  * @maps: the shared mappings of its rings
  * @watch: prints refusals, or NULL; see why_watch.c

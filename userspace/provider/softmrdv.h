@@ -15,9 +15,7 @@
 extern "C" {
 #endif
 
-/*
- * A module with abi_minor below 2 lists at most this many windows; see softmrdv_query_mr_windows().
- */
+/* Windows that softmrdv_query_mr_windows() asks the kernel for at once, at most */
 #define SOFTMRDV_MR_WINDOWS_MAX	1024
 
 /* flags of a window */
@@ -74,15 +72,14 @@ bool softmrdv_is_supported(struct ibv_device *device);
  * @max: the size of the array
  * @total: set to the number of bound windows, whatever @max is
  *
- * The first @max or @total windows, whichever is less, are in @windows. A module with abi_minor
- * below 2 lists SOFTMRDV_MR_WINDOWS_MAX at most, and does not count pending binds.
+ * The first @max or @total windows, whichever is less, are in @windows.
  *
  * If there are many windows, the library queries the kernel in several calls. A window that is
  * bound during all of them is listed, whatever else is bound and unbound during that time.
  *
  * Return: 0 or a positive errno: EINVAL (@mr or @total is NULL, or @windows is
- * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr, or the
- * module is too old), ENOMEM, EIO (the device is gone).
+ * NULL and @max is not 0), EOPNOTSUPP (the region is not one of softmr), ENOMEM,
+ * EIO (the device is gone).
  */
 int softmrdv_query_mr_windows(struct ibv_mr *mr,
 			      struct softmrdv_mr_window *windows,
@@ -92,8 +89,8 @@ int softmrdv_query_mr_windows(struct ibv_mr *mr,
  * struct softmrdv_device - the version of the interface between module and
  * provider
  * @comp_mask: 0; for later extensions
- * @abi_version: of the interface; 1
- * @abi_minor: the module's minor version; 0: the first release
+ * @abi_version: of the interface; 2
+ * @abi_minor: how far it has grown in the module
  */
 struct softmrdv_device {
 	uint64_t comp_mask;

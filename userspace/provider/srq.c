@@ -32,10 +32,7 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		      struct ibv_srq_init_attr_ex *attr)
 {
 	struct usmr_create_xsrq_resp resp = {};
-	const struct smr_new_ring made = {
-		&to_smr_context(context)->maps,
-		&resp.drv_payload.rq, &resp.drv_payload.map,
-	};
+	const struct smr_ring_info *info = &resp.drv_payload.rq;
 	struct ibv_create_xsrq cmd = {};
 	int ret;
 
@@ -45,8 +42,9 @@ static int create_srq(struct smr_srq *srq, struct ibv_context *context,
 		return ret;
 
 	srq->srqn = resp.drv_payload.srqn;
-	ret = made.info->depth ?
-		      smr_wq_init(&srq->rq, context, 0, &made,
+	ret = info->depth ?
+		      smr_wq_init(&srq->rq, context, 0,
+				  &to_smr_context(context)->maps, info,
 				  sizeof(struct smr_recv_wqe)) :
 		      EPROTO;
 	ret = smr_why_ring(context, ret);
@@ -107,12 +105,9 @@ struct ibv_srq *smr_create_srq(struct ibv_pd *pd,
 	return srq;
 }
 
-/* The first modules accept only an answer of the original length. */
 static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 		      int attr_mask, struct smr_resize_srq_resp *resp)
 {
-	bool grows = to_smr_context(srq->context)->abi_minor >=
-		     SMR_ABI_MINOR_GROWS;
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, SMR_METHOD_SRQ_RESIZE,
 			       4);
 
@@ -121,8 +116,7 @@ static int cmd_resize(struct ibv_srq *srq, const struct ibv_srq_attr *attr,
 	if (attr_mask & IBV_SRQ_LIMIT)
 		fill_attr_in_uint32(cmd, SMR_ATTR_RESIZE_LIMIT,
 				    attr->srq_limit);
-	fill_attr_out(cmd, SMR_ATTR_RESIZE_RING, resp,
-		      grows ? sizeof(*resp) : sizeof(resp->rq));
+	fill_attr_out_ptr(cmd, SMR_ATTR_RESIZE_RING, resp);
 	return execute_ioctl(srq->context, cmd);
 }
 
@@ -137,9 +131,7 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 {
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
 	struct smr_resize_srq_resp resp = {};
-	const struct smr_new_ring made = {
-		&to_smr_context(ibsrq->context)->maps, &resp.rq, &resp.map,
-	};
+	struct smr_maps *maps = &to_smr_context(ibsrq->context)->maps;
 	struct smr_room room;
 	int ret;
 
@@ -150,7 +142,7 @@ static int resize_srq(struct smr_srq *srq, const struct ibv_srq_attr *attr,
 	ret = cmd_resize(ibsrq, attr, attr_mask, &resp);
 	if (!ret)
 		ret = smr_why_ring(ibsrq->context,
-				   smr_wq_use_ring(&srq->rq, &made,
+				   smr_wq_use_ring(&srq->rq, maps, &resp.rq,
 						   sizeof(struct smr_recv_wqe),
 						   &room));
 	smr_room_release(&room);

@@ -72,7 +72,7 @@ static int find(struct ibv_context *context, const struct wanted *w,
 	do {
 		ret = smr_why_read(context, from, recs, &n);
 		if (ret)
-			return ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+			return ret;
 		for (i = 0; i < n; i++) {
 			from = recs[i].seq;
 			if (is_wanted(w, &recs[i]))

@@ -18,7 +18,7 @@ enum smr_kind {
 	SMR_KIND_SRQ = 3,
 	SMR_KIND_QP = 4,
 	SMR_KIND_XRCD = 7,
-	SMR_KIND_DM = 15,
+	SMR_KIND_DM = 10,
 };
 
 uint64_t smr_why_now(void);

@@ -401,9 +401,6 @@ REASON(COMMAND_MEMORY, "",
 REASON(IN_USE, "kind:kind",
        "an object of the kind {kind} is in use: others that were made with it exist, or another thread uses it",
        "destroy the others first: queue pairs, then completion and receive queues, regions, protection domains")
-REASON(OLD_MODULE, "",
-       "the module or the kernel is older than libsoftmr, and does not support the call",
-       "update the module (softmr-dkms), and load it again")
 REASON(RING_UNKNOWN, "",
        "libsoftmr cannot map the new queue as the module describes it",
        "install the module and libsoftmr of the same version")

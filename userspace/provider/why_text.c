@@ -121,7 +121,7 @@ static const struct { int error; const char *name; } errnos[] = {
 
 static const char *const kinds[] = {
 	"PD", "AH", "CQ", "SRQ", "QP", "MR", "MW", "XRC domain", "steering rule",
-	"multicast membership", [15] = "device memory",
+	"multicast membership", "device memory",
 };
 
 static void put_bits(struct out *out, const struct bit *bits, size_t n,

@@ -19,12 +19,13 @@ static void load_indices(struct smr_wq *wq)
 	wq->prod = smr_load_acquire(&wq->ring.hdr->prod);
 }
 
-static int map_ring(struct smr_ring *ring, const struct smr_new_ring *made,
-		    uint32_t head, struct smr_room *room)
+static int map_ring(struct smr_ring *ring, struct smr_maps *maps,
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room)
 {
-	if (made->info->depth && !entries_fit(made->info, head))
+	if (info->depth && !entries_fit(info, head))
 		return EPROTO;
-	return smr_ring_map(ring, made, head, room);
+	return smr_ring_map(ring, maps, info, head, room);
 }
 
 static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
@@ -36,9 +37,10 @@ static void set_limits(struct smr_wq *wq, const struct smr_ring_info *info)
 
 /* @head: bytes of an entry before its SGEs or inline data. There may be no ring. */
 int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
-		const struct smr_new_ring *made, uint32_t head)
+		struct smr_maps *maps, const struct smr_ring_info *info,
+		uint32_t head)
 {
-	int ret = map_ring(&wq->ring, made, head, NULL);
+	int ret = map_ring(&wq->ring, maps, info, head, NULL);
 
 	if (ret)
 		return ret;
@@ -46,18 +48,19 @@ int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
 	smr_lock_init(&wq->lock);
 	wq->context = context;
 	wq->qpn = qpn;
-	set_limits(wq, made->info);
+	set_limits(wq, info);
 	smr_wq_reset(wq);
 	wq->full_at = wq->prod - 1;
 	return 0;
 }
 
 /* The kernel already uses the new ring. On failure nothing can be posted until the queue gets another one. */
-int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
-		    uint32_t head, struct smr_room *room)
+int smr_wq_use_ring(struct smr_wq *wq, struct smr_maps *maps,
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room)
 {
 	struct smr_ring ring;
-	int ret = map_ring(&ring, made, head, room);
+	int ret = map_ring(&ring, maps, info, head, room);
 
 	if (!ret && !ring.hdr)
 		ret = EPROTO;
@@ -69,7 +72,7 @@ int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
 	} else {
 		smr_ring_unmap(&wq->ring);
 		wq->ring = ring;
-		set_limits(wq, made->info);
+		set_limits(wq, info);
 	}
 	load_indices(wq);
 	return ret;

@@ -29,9 +29,11 @@ struct smr_wq {
 };
 
 int smr_wq_init(struct smr_wq *wq, struct ibv_context *context, uint32_t qpn,
-		const struct smr_new_ring *made, uint32_t head);
-int smr_wq_use_ring(struct smr_wq *wq, const struct smr_new_ring *made,
-		    uint32_t head, struct smr_room *room);
+		struct smr_maps *maps, const struct smr_ring_info *info,
+		uint32_t head);
+int smr_wq_use_ring(struct smr_wq *wq, struct smr_maps *maps,
+		    const struct smr_ring_info *info, uint32_t head,
+		    struct smr_room *room);
 void smr_wq_fini(struct smr_wq *wq);
 void smr_wq_reset(struct smr_wq *wq);
 int smr_wq_refuse_full(struct smr_wq *wq) __attribute__((cold));

@@ -104,7 +104,6 @@ static inline int smr_wqe_set_bind_mw(struct smr_send_wqe *wqe,
 	wqe->bind_mw.mw_rkey = mw->rkey;
 	wqe->bind_mw.new_rkey = (mw->rkey & ~0xffu) | (rkey & 0xff);
 	wqe->bind_mw.access = info->mw_access_flags;
-	wqe->bind_mw.rsvd = 0;
 	return 0;
 }
 

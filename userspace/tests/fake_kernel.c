@@ -62,7 +62,7 @@ static uint64_t fake_room(uint32_t bytes)
 	return ftruncate(fake_context()->cmd_fd, (off_t)fake_end) ? 0 : at;
 }
 
-/* Each ring has its own mapping. */
+/* Each ring has an arena of its own. */
 static void fake_ring(struct smr_ring_info *info, uint32_t head, uint32_t depth)
 {
 	uint32_t payload = fake.max_sge * sizeof(struct smr_sge);
@@ -70,9 +70,11 @@ static void fake_ring(struct smr_ring_info *info, uint32_t head, uint32_t depth)
 		.prod = fake.start_index,
 		.cons = fake.start_index,
 	};
+	static uint64_t arena;
 	int fd = fake_context()->cmd_fd;
 
 	*info = (struct smr_ring_info){
+		.arena = ++arena,
 		.depth = depth,
 		.stride = head + payload,
 		.max_sge = fake.max_sge,
@@ -129,28 +131,10 @@ int ioctl(int fd, unsigned long request, ...)
 	return fake.doorbell_err ? -1 : 0;
 }
 
-/* A module that lists windows without pages: it ignores attributes that it does not know, if they are optional. */
-static int fake_query_windows(const struct ibv_command_buffer *cmd)
+static int fake_query_windows(void)
 {
-	const struct ib_uverbs_attr *attr, *total = NULL;
-	struct smr_abi_window *out;
-	uint32_t i;
-
 	fake.queries++;
-	if (fake.query_err)
-		return fake.query_err;
-	for (attr = cmd->hdr.attrs; attr < cmd->next_attr; attr++) {
-		out = (void *)(uintptr_t)attr->data;
-		if (attr->attr_id == SMR_ATTR_WINDOWS_ARRAY)
-			for (i = 0; i < fake.windows && i < attr->len / sizeof(*out); i++)
-				out[i] = (struct smr_abi_window){ .rkey = 200 + i };
-		else if (attr->attr_id == SMR_ATTR_WINDOWS_TOTAL)
-			total = attr;
-		else if (attr->attr_id != SMR_ATTR_WINDOWS_MR && attr->flags & UVERBS_ATTR_F_MANDATORY)
-			return EINVAL;
-	}
-	memcpy((void *)(uintptr_t)total->data, &fake.windows, sizeof(fake.windows));
-	return 0;
+	return fake.query_err;
 }
 
 static int fake_query_dm(const struct ibv_command_buffer *cmd)
@@ -190,11 +174,8 @@ static int fake_open_bell(const struct ibv_command_buffer *cmd)
 
 static struct smr_srq *fake_srq;
 
-/* A module before SMR_ABI_MINOR_GROWS accepts only an answer of the original length. */
 static int fake_resize_srq(const struct ibv_command_buffer *cmd)
 {
-	bool grows = to_smr_context(fake_context())->abi_minor >=
-		     SMR_ABI_MINOR_GROWS;
 	struct smr_resize_srq_resp resp = {};
 	const struct ib_uverbs_attr *attr, *answer = NULL;
 	uint32_t max_wr = 0;
@@ -209,7 +190,7 @@ static int fake_resize_srq(const struct ibv_command_buffer *cmd)
 			 attr->data != FAKE_SRQ_HANDLE)
 			return EINVAL;
 	}
-	if (!answer || answer->len != (grows ? sizeof(resp) : sizeof(resp.rq)))
+	if (!answer || answer->len != sizeof(resp))
 		return EOPNOTSUPP;
 	if (!max_wr || max_wr > FAKE_MAX_CQE)
 		return EINVAL;
@@ -286,7 +267,7 @@ int execute_ioctl(struct ibv_context *context, struct ibv_command_buffer *cmd)
 	if (cmd->hdr.object_id != UVERBS_OBJECT_MR ||
 	    cmd->hdr.method_id != SMR_METHOD_MR_QUERY_WINDOWS)
 		return EINVAL;
-	return fake_query_windows(cmd);
+	return fake_query_windows();
 }
 
 /* The answer of a module of this version: a shorter answer leaves zeros. */
@@ -515,7 +496,6 @@ int ibv_cmd_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* A module without SMR_ABI_MINOR_RATE refuses input that is not 0. */
 int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 			 int attr_mask, struct ibv_modify_qp_ex *cmd,
 			 size_t cmd_size, struct ib_uverbs_ex_modify_qp_resp *resp,

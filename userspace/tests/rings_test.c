@@ -403,33 +403,17 @@ static void srq_unmappable(void)
 	fake.bad_ring = FAKE_RING_GOOD;
 }
 
-/* The module's answer about the new ring is shorter. */
-static void srq_of_an_older_module(void)
-{
-	struct smr_srq *srq = make_srq();
-
-	to_smr_context(fake_context())->abi_minor = 0;
-	want(!post_srq(srq, 1) && !post_srq(srq, 2));
-	srq->rq.ring.hdr->cons++;
-	want(!resize_srq(srq, 32) && srq->rq.ring.depth == 32);
-	want(rig_pending(&srq->rq) == 1 && posted(srq, 0) == 2);
-	want(!post_srq(srq, 3) && posted(srq, 1) == 3);
-	to_smr_context(fake_context())->abi_minor = SMR_ABI_MINOR;
-	want(!smr_destroy_srq(&srq->vsrq.srq));
-}
-
 static void map_that_cannot_be(void)
 {
-	const struct smr_ring_info info = { .mmap_size = 4096, .depth = 8, .stride = 64, .max_wr = 8 };
+	struct smr_ring_info info = { .arena = 1, .mmap_size = FAKE_MAP_SIZE, .depth = 8, .stride = 64, .max_wr = 8 };
 	static const uint32_t offsets[] = { FAKE_MAP_SIZE, 12, UINT32_MAX - 7 };
-	struct smr_ring_map map = { .id = 1, .mmap_size = FAKE_MAP_SIZE };
-	const struct smr_new_ring made = { &to_smr_context(fake_context())->maps, &info, &map };
+	struct smr_maps *maps = &to_smr_context(fake_context())->maps;
 	struct smr_ring ring;
 	size_t i;
 
 	for (i = 0; i < sizeof(offsets) / sizeof(*offsets); i++) {
-		map.offset = offsets[i];
-		want(smr_ring_map(&ring, &made, 64, NULL) == EPROTO && !ring.hdr);
+		info.offset = offsets[i];
+		want(smr_ring_map(&ring, maps, &info, 64, NULL) == EPROTO && !ring.hdr);
 	}
 }
 
@@ -445,7 +429,6 @@ const struct tap_test rings_tests[] = {
 	{ "who polls during a resize sleeps", resize_while_polled },
 	{ "a resized CQ that cannot be mapped", cq_unmappable },
 	{ "a resized SRQ that cannot be mapped", srq_unmappable },
-	{ "an SRQ of an older module", srq_of_an_older_module },
-	{ "shared mappings that cannot be", map_that_cannot_be },
+	{ "arenas that cannot be", map_that_cannot_be },
 	{},
 };

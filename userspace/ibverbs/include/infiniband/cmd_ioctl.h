@@ -79,13 +79,6 @@ smr_command_add(struct ibv_command_buffer *cmd, uint16_t id, size_t len,
 	return attr;
 }
 
-/* A kernel that does not know the attribute ignores it. */
-static inline struct ib_uverbs_attr *attr_optional(struct ib_uverbs_attr *attr)
-{
-	attr->flags &= ~UVERBS_ATTR_F_MANDATORY;
-	return attr;
-}
-
 static inline struct ib_uverbs_attr *
 fill_attr_in_obj(struct ibv_command_buffer *cmd, uint16_t id, uint32_t handle)
 {
@@ -97,8 +90,6 @@ fill_attr_in_uint64(struct ibv_command_buffer *cmd, uint16_t id, uint64_t value)
 {
 	return smr_command_add(cmd, id, sizeof(value), value);
 }
-
-#define fill_attr_const_in	fill_attr_in_uint64
 
 /* Values of up to 8 bytes are stored in the attribute, as in memory. */
 static inline struct ib_uverbs_attr *

@@ -12,12 +12,9 @@
  */
 #include "harness.h"
 
-#include <softmr-abi.h>
-
 #include "fail.h"
 #include "objects.h"
 #include "raw.h"
-#include "uverbs.h"
 #include "why.h"
 
 /* More than any verb makes */
@@ -69,8 +66,6 @@ static void *changed(int err, void *what)
 }
 
 /* Handles are numbers from 0 on */
-static void *of_handle(uint32_t handle) { return (void *)(uintptr_t)(handle + 1); }
-static uint32_t handle_of(void *made) { return (uintptr_t)made - 1; }
 
 /* -- objects of which there is one simple kind */
 
@@ -298,17 +293,7 @@ static void *make_all_multicast(S *self)
 FIXTURE_VARIANT_ADD(nth, rule) { .make = make_rule, .end = end_rule, .room = true };
 FIXTURE_VARIANT_ADD(nth, rule_multicast) { .make = make_all_multicast, .end = end_rule };
 
-/* -- commands that libibverbs does not have */
-
-static void *make_by(S *self, uint16_t object, uint16_t method)
-{
-	struct vt_ucmd cmd = vt_ucmd(object, method);
-	struct ib_uverbs_attr *made = vt_ucmd_object(&cmd, 0, 0);
-	int ret = vt_ucmd_run(&cmd, self->parts.pd->context);
-
-	return changed(-ret, of_handle(made->data));
-}
-
+/* -- regions of device memory */
 
 static void *make_dm_mr(S *self)
 {

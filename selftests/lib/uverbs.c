@@ -50,25 +50,6 @@ struct ib_uverbs_attr *vt_ucmd_value(struct vt_ucmd *cmd, uint16_t id,
 }
 
 /**
- * vt_ucmd_object() - the handle of an object; for a new one, any
- *
- * Return: the attribute, whose @data is the new object's handle after the command
- */
-struct ib_uverbs_attr *vt_ucmd_object(struct vt_ucmd *cmd, uint16_t id,
-				      uint32_t handle)
-{
-	return vt_ucmd_value(cmd, id, handle, 0);
-}
-
-/**
- * vt_ucmd_enum() - one of several elements, which has no data
- */
-void vt_ucmd_enum(struct vt_ucmd *cmd, uint16_t id, uint8_t element)
-{
-	add(cmd, id)->attr_data.enum_data.elem_id = element;
-}
-
-/**
  * vt_ucmd_out() - where an answer goes
  */
 void vt_ucmd_out(struct vt_ucmd *cmd, uint16_t id, void *out, size_t len)
@@ -105,18 +86,4 @@ int vt_ucmd_file(struct ibv_context *ctx, uint16_t method, uint16_t id)
 	vt_ucmd_out(&cmd, id, &fd, sizeof(fd));
 	ret = vt_ucmd_run(&cmd, ctx);
 	return ret ? ret : fd;
-}
-
-/**
- * vt_uobject_destroy() - destroy an object by a method whose only attribute it is
- *
- * Return: 0 or a negative errno
- */
-int vt_uobject_destroy(struct ibv_context *ctx, uint16_t object,
-		       uint16_t method, uint32_t handle)
-{
-	struct vt_ucmd cmd = vt_ucmd(object, method);
-
-	vt_ucmd_object(&cmd, 0, handle);
-	return vt_ucmd_run(&cmd, ctx);
 }

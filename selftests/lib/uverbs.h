@@ -15,9 +15,6 @@
 /* The numbers of enum uverbs_default_objects, and of the enums of methods and attributes */
 enum {
 	VT_OBJ_DEVICE = 0,
-	VT_OBJ_QP = 4,
-	VT_OBJ_MR = 7,
-	VT_OBJ_DM = 14,
 
 	VT_METHOD_QUERY_PORT_SPEED = 7,
 	VT_PORT_SPEED_NUM = 0,
@@ -39,13 +36,8 @@ struct vt_ucmd {
 struct vt_ucmd vt_ucmd(uint16_t object, uint16_t method);
 struct ib_uverbs_attr *vt_ucmd_value(struct vt_ucmd *cmd, uint16_t id,
 				     uint64_t value, size_t len);
-struct ib_uverbs_attr *vt_ucmd_object(struct vt_ucmd *cmd, uint16_t id,
-				      uint32_t handle);
-void vt_ucmd_enum(struct vt_ucmd *cmd, uint16_t id, uint8_t element);
 void vt_ucmd_out(struct vt_ucmd *cmd, uint16_t id, void *out, size_t len);
 int vt_ucmd_run(struct vt_ucmd *cmd, struct ibv_context *ctx);
 int vt_ucmd_file(struct ibv_context *ctx, uint16_t method, uint16_t id);
-int vt_uobject_destroy(struct ibv_context *ctx, uint16_t object,
-		       uint16_t method, uint32_t handle);
 
 #endif /* VT_UVERBS_H */

@@ -71,14 +71,10 @@ struct verbs_mr {
 	int access;
 };
 
-/* Objects for which it only keeps the kernel's handle */
-#define SMR_WITH_HANDLE(object)                                                \
-	struct verbs_##object {                                                \
-		struct ibv_##object object;                                    \
-		uint32_t handle;                                               \
-	}
-SMR_WITH_HANDLE(dm);
-#undef SMR_WITH_HANDLE
+struct verbs_dm {
+	struct ibv_dm dm;
+	uint32_t handle;
+};
 
 struct verbs_xrcd {
 	struct ibv_xrcd xrcd;

@@ -207,10 +207,8 @@ static struct file *capture_file(struct smr_ucontext *ctx, bool all, u32 *unseen
 	}
 	file = anon_inode_getfile("[softmr capture]", &capture_fops, cap,
 				  O_RDONLY);
-	if (IS_ERR(file)) {
-		smr_why_general(ctx->whys, 0, PTR_ERR(file));
+	if (smr_why_errno(ctx->whys, 0, PTR_ERR_OR_ZERO(file)))
 		goto free;
-	}
 	*unseen = cap->unseen;
 	capture_begin(cap, ctx);
 	return file;

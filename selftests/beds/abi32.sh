@@ -64,7 +64,7 @@ echo "TAP version 13"
 HEADER=$TOP/kernel/uapi/softmr-abi.h
 same "$HEADER" >"$WORK/out" 2>&1
 report $? "each field has the same place and size for 32 and 64 bits"
-{ echo "$(wc -l <"$WORK/64") facts" && [ "$(wc -l <"$WORK/64")" -gt 150 ] && grep -q '^smr_send_wqe.bind_mw.rsvd offset 56$' "$WORK/64"; } >"$WORK/out" 2>&1
+{ echo "$(wc -l <"$WORK/64") facts" && [ "$(wc -l <"$WORK/64")" -gt 150 ] && grep -q '^smr_send_wqe.bind_mw.access offset 52$' "$WORK/64"; } >"$WORK/out" 2>&1
 report $? "all fields were looked at"
 sed 's/__aligned_u64 wr_id/__u64 wr_id/; s/__u32 prod/unsigned long prod/' "$HEADER" >"$WORK/long.h"
 differs "$WORK/long.h" >"$WORK/out" 2>&1

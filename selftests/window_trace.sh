@@ -5,8 +5,8 @@
 # timeout: 240
 #
 # What both ends of a reliable connection do on a network that loses, reorders and duplicates packets, event by event,
-# compared with the model of lib/window_model.py: the model must have each step of the driver. With one event removed,
-# the same trace must not fit
+# compared with the model of lib/window_model.py: the model must have each step of the driver. With one event missing,
+# doubled or changed, the same trace must not fit
 # shellcheck disable=SC2317 # what "check" calls looks unreachable
 # shellcheck source=selftests/lib/test.sh
 . "$(dirname "$0")/lib/test.sh"

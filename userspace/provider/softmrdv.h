@@ -128,7 +128,7 @@ int softmrdv_query_device(struct ibv_context *context,
  * @opcode: enum ibv_wr_opcode of a work request; of a packet that of its BTH
  * @numbers: how many entries of @number the reason has
  * @number: its numbers
- * @name: of the reason, as in why.rst
+ * @name: of the reason; "softmr why --json" prints it
  */
 struct softmrdv_why {
 	uint64_t comp_mask;

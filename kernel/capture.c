@@ -133,19 +133,17 @@ static const struct file_operations capture_fops = {
 
 /*
  * End the captures of a context that is closed. A packet that arrives may still be compared with
- * the link of a capture, which may end next.
+ * the link of a capture, which may end next; also of one whose file was closed a moment ago.
  */
 void smr_captures_end(struct smr_ucontext *ctx)
 {
 	struct smr_capture *cap, *next;
-	bool ended;
 
-	scoped_guard(mutex, &captures_mutex) {
-		ended = !list_empty(&ctx->captures);
+	scoped_guard(mutex, &captures_mutex)
 		list_for_each_entry_safe(cap, next, &ctx->captures, of_context)
 			capture_end(cap);
-	}
-	if (ended)
+	/* true for seconds after the last one has ended */
+	if (smr_is_captured())
 		synchronize_rcu();
 }
 
@@ -172,8 +170,7 @@ static struct smr_capture *capture_create(struct smr_ucontext *ctx, bool all)
 	mutex_init(&cap->reader);
 	spin_lock_init(&cap->lock);
 	kfifo_init(&cap->fifo, cap->ring, bytes);
-	if (cap->env->loopback)
-		cap->unseen = smr_probe_link(cap->env, cap->ibdev);
+	cap->unseen = smr_probe_link(cap->env, cap->ibdev);
 	return cap;
 }
 

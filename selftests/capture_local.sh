@@ -131,6 +131,12 @@ not_seen() { NONE=1 capture "${SOFTMR_CAPTURE[@]}" -- as_messages refused_write 
 ip link set lo down
 check "softmr capture says that lo is down" not_seen "messages between two queue pairs of this host.* are not seen"
 ip link set lo up
+lo_mtu=$(cat /sys/class/net/lo/mtu)
+ip link set lo mtu 1400
+ip link set eth0 mtu 9000
+check "softmr capture says that lo has no room for the longest packets" not_seen "messages between two queue pairs of this host.* are not seen"
+ip link set eth0 mtu "$MTU"
+ip link set lo mtu "$lo_mtu"
 if nft add table inet "$DEV" 2>/dev/null; then
 	on_exit nft delete table inet "$DEV"
 	nft add chain inet "$DEV" in "{ type filter hook input priority 0; }"

@@ -68,10 +68,14 @@ bool smr_loopback_usable(struct smr_qp *qp)
 	return true;
 }
 
-/* The rest of smr_loopback_returns(). An ACK of what is in flight runs the send task. */
+/*
+ * The rest of smr_loopback_returns(). An ACK of what is in flight runs the send task, or else the
+ * timer does: a QP without a timeout may wait for ever.
+ */
 bool smr_loopback_returns_all(struct smr_qp *qp)
 {
-	return smr_snd_in_flight(&qp->snd) && ends_here(qp) && !smr_capture_wants_next(qp);
+	return qp->rto.timeout && smr_snd_in_flight(&qp->snd) && ends_here(qp) &&
+	       !smr_capture_wants_next(qp);
 }
 
 /* IBTA 9.6.1.3: a connected QP accepts packets of its peer only. */

@@ -487,6 +487,8 @@ static void apply_path(struct smr_qp *qp, const struct ib_qp_attr *attr,
 	smr_path_init(&qp->path, qp->env->net);
 	qp->req.icrc = (struct smr_icrc){};
 	qp->resp.icrc = (struct smr_icrc){};
+	/* Whether a capture wants its messages depends on the family. */
+	qp->req.captures = 0;
 	smr_ah_set_path(&qp->path, &attr->ah_attr, qp->env, qp->ibqp.qp_num,
 			qp->attr.dest_qp_num);
 	publish_ends(qp, ends);

@@ -73,21 +73,25 @@ static bool probe_end(struct probe *p, unsigned long deadline)
 
 	scoped_guard(spinlock_bh, &probes_lock)
 		probe_put(p);
-	wait_for_completion_killable_timeout(&p->arrived, max(left, 0L));
+	if (!p->refused)
+		wait_for_completion_killable_timeout(&p->arrived, max(left, 0L));
 	guard(spinlock_bh)(&probes_lock);
 	list_del(&p->node);
 	return !p->left && !p->refused;
 }
 
-static int probe_send(struct probe *p, struct smr_path *path, struct smr_egress *eg)
+/* The route must be wide enough for a QP's longest packet. */
+static int probe_send(struct probe *p, const struct smr_env *env, struct smr_path *path,
+		      struct smr_egress *eg)
 {
+	unsigned int most = SMR_MAX_HDR_LEN + ib_mtu_enum_to_int(smr_env_mtu(env)) + SMR_ICRC_LEN;
 	struct smr_refused refused = {};
 	struct smr_train train;
 	unsigned int n = 1;
 	int err;
 	u8 *seg;
 
-	err = smr_train_begin(&train, path, eg, NULL, 1, LEN);
+	err = smr_train_begin(&train, path, eg, NULL, 1, most);
 	if (err)
 		return err;
 	seg = smr_train_segs(&train, LEN, &n);
@@ -110,7 +114,7 @@ static void probe_addr(struct probe *v4, struct probe *v6, const struct smr_env 
 	smr_path_init(&path, env->net);
 	smr_ah_set_path(&path, &to, env, 0, 0);
 	p = path.family == AF_INET ? v4 : v6;
-	if (!smr_path_route(&path, &local) && local && probe_send(p, &path, eg))
+	if (!smr_path_route(&path, &local) && local && probe_send(p, env, &path, eg))
 		p->refused = true;
 	smr_path_fini(&path);
 }
@@ -136,7 +140,7 @@ u32 smr_probe_link(const struct smr_env *env, struct ib_device *ibdev)
 	struct smr_egress *eg;
 	u32 i, unseen = 0;
 
-	eg = smr_egress_create(env->net, false, probe_woken, NULL);
+	eg = smr_egress_create(env->net, true, probe_woken, NULL);
 	if (IS_ERR(eg))
 		return SMR_CAPTURE_UNSEEN_V4 | SMR_CAPTURE_UNSEEN_V6;
 	probe_begin(&v4);

@@ -142,8 +142,7 @@ void smr_captures_end(struct smr_ucontext *ctx)
 	scoped_guard(mutex, &captures_mutex)
 		list_for_each_entry_safe(cap, next, &ctx->captures, of_context)
 			capture_end(cap);
-	/* true for seconds after the last one has ended */
-	if (smr_is_captured())
+	if (ctx->captured)
 		synchronize_rcu();
 }
 
@@ -177,6 +176,7 @@ static struct smr_capture *capture_create(struct smr_ucontext *ctx, bool all)
 static void capture_begin(struct smr_capture *cap, struct smr_ucontext *ctx)
 {
 	guard(mutex)(&captures_mutex);
+	ctx->captured = true;
 	list_add_tail(&cap->of_context, &ctx->captures);
 	list_add_tail_rcu(&cap->node, &ctx->env->tab->captures);
 	smr_captures_changed();

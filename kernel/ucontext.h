@@ -27,6 +27,7 @@ struct smr_user;
  * @whys: the log of its refusals
  * @bell: its doorbell
  * @captures: struct smr_capture, open; see capture.c
+ * @captured: it has had a capture; guarded as @captures
  */
 struct smr_ucontext {
 	struct ib_ucontext ibuctx;
@@ -38,6 +39,7 @@ struct smr_ucontext {
 	struct smr_why_log *whys;
 	struct smr_bell *bell;
 	struct list_head captures;
+	bool captured;
 };
 
 static inline struct smr_ucontext *to_smr_ucontext(const struct ib_ucontext *uctx)

@@ -244,8 +244,14 @@ TEST_F(capture, messages_are_packets_meanwhile)
 	struct ibv_context *ctx = self->pair.a.dev.ctx;
 	struct counts before = counts_now(ctx), c;
 	bool host = vt_on_path("host");
-	int i;
+	struct vt_dev other;
+	int i, fd;
 
+	/* A capture that wants none of them goes on. */
+	ASSERT_EQ(0, vt_own_link_add());
+	ASSERT_EQ(0, vt_dev_open(&other, 0, AF_INET));
+	fd = capture_open(other.ctx);
+	ASSERT_LE(0, fd);
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(IBV_WC_SUCCESS, write_bytes(&self->pair, 100));
 		c = counts_since(ctx, before);
@@ -261,6 +267,9 @@ TEST_F(capture, messages_are_packets_meanwhile)
 		ASSERT_LE(0, self->fd);
 		before = counts_now(ctx);
 	}
+	close(fd);
+	vt_dev_close(&other);
+	EXPECT_EQ(0, vt_own_link_del());
 }
 
 /* Nobody answers for an address of this host, so the core is told where it is. Return: 0 or a negative errno */

@@ -426,6 +426,7 @@ static const struct { u32 id; char name[SMR_WHY_NAME]; } names[] = {
 #undef NAME
 };
 
+/* Looked up for readers only: the table is long. */
 static const char *name_of(u32 id)
 {
 	size_t i;
@@ -460,7 +461,7 @@ bool smr_why_may_add(struct smr_why_log *log, u32 id)
  * smr_why_add() - log a refusal
  * @log: of the context that was refused
  * @why: the reason
- * @rec: the other fields of the record. Those of the reason, time and seq are filled in
+ * @rec: the other fields of the record. Those of the reason but its name, time and seq are filled in
  *
  * Context: any.
  */
@@ -470,7 +471,6 @@ void smr_why_add(struct smr_why_log *log, struct smr_reason why,
 	rec->id = why.id;
 	rec->nr = why.nr;
 	memcpy(rec->num, why.num, sizeof(rec->num));
-	strscpy_pad(rec->name, name_of(why.id), sizeof(rec->name));
 	rec->time = ktime_get_real_ns();
 	trace_smr_refused(log->ibdev, pid_nr(log->pid), rec->qpn, rec->id,
 			  rec->error, rec->psn, rec->num);
@@ -552,6 +552,7 @@ static bool ring_read(struct why_ring *ring, const struct smr_why_log *log,
 				      e->at <= after))
 			continue;
 		to->rec = e->rec;
+		strscpy_pad(to->rec.name, name_of(e->rec.id), sizeof(to->rec.name));
 		to->at = e->at;
 		to->pid = pid_vnr(e->log->pid);
 		memcpy(to->comm, e->log->comm, sizeof(to->comm));

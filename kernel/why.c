@@ -461,7 +461,7 @@ bool smr_why_may_add(struct smr_why_log *log, u32 id)
  * smr_why_add() - log a refusal
  * @log: of the context that was refused
  * @why: the reason
- * @rec: the other fields of the record. Those of the reason but its name, time and seq are filled in
+ * @rec: the other fields of the record. The reason without its name, time and seq are filled in
  *
  * Context: any.
  */

@@ -72,13 +72,15 @@ prove_rules() {
 
 # run_bed BED PHASE JOBS: its tests of that phase, the cheapest first
 run_bed() {
-	local tests
+	local tests chunk=$CHUNK
+	# there they run one after the other
+	[ "$1" != host ] || chunk=1
+	[ "$2" != main ] || chunk=1000
 	mapfile -t tests < <(awk -v bed="$1" -v phase="$2" '
 		$1 == bed && $7 == phase && $2 != "kmemleak.sh" { print $6, $1 "/" $2 }' "$OUT/selected" | LC_ALL=C sort -s -k1,1n | cut -d' ' -f2)
 	while [ "${#tests[@]}" != 0 ] && ! is_late "$2"; do
-		if [ "$2" = main ]; then CHUNK=${#tests[@]}; fi
-		printf '%s\n' "${tests[@]:0:CHUNK}" | prove_tests "$3"
-		tests=("${tests[@]:CHUNK}")
+		printf '%s\n' "${tests[@]:0:chunk}" | prove_tests "$3"
+		tests=("${tests[@]:chunk}")
 	done
 	# what the tests of this boot have leaked; a failure of an earlier one stays
 	if [ -e "$OUT/guests/$1.1.kmemleak.1/pid" ] || grep -q "^$1 kmemleak.sh .* $2\$" "$OUT/selected"; then
